@@ -10,6 +10,7 @@ import { problemKinds } from '../src/base/problems/codes.ts';
 import { duration } from '../src/base/words.ts';
 import type { AnyDomain } from '../src/domain/in-order.ts';
 import type { Access, Route } from '../src/http/routes.ts';
+import { MOST_OF_ONE } from '../src/jobs/index.ts';
 
 const HOW =
   '<!-- Printed from the code by `node appliance-kit/scripts/write-docs.ts`; changes are made there, and lost here. -->';
@@ -50,7 +51,7 @@ function shape(schema: Shape): string {
 }
 
 function answer({ answer: { status, schema, stream } }: Route): string {
-  if (stream !== undefined) return `${status} ${stream}`;
+  if (stream !== undefined) return `${status} ${Object.keys(stream)}`;
   return schema === null ? `${status}, nothing` : `${status} ${shape(schema as Shape)}`;
 }
 
@@ -89,7 +90,9 @@ function jobsPage(): string {
 
 # Jobs and live updates
 
-What takes long is answered with 202 and a job (\`GET /api/jobs/{id}\`), of one of these kinds:
+What takes long is answered with 202 and a job (\`GET /api/jobs/{id}\`), of one of these kinds.
+Each caller (a user, a token) may have ${MOST_OF_ONE} of them under way at a time; what is more is refused with 429 \`too_many\` before anything of it is done. What the
+appliance does by a schedule does not count. None waits for others: it begins at once.
 
 ${table(['kind', 'what it does', 'domain'], kinds)}
 

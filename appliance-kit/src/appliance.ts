@@ -8,6 +8,7 @@ import { auditChainDomain } from './access/audit-chain/index.ts';
 import { auditForwardingDomain } from './access/audit-forwarding/index.ts';
 import { authorizeDomain } from './access/authorize/index.ts';
 import { configurationChangesDomain } from './access/configuration-changes/index.ts';
+import { consoleDomain } from './access/console/index.ts';
 import { factorsDomain } from './access/factors/index.ts';
 import { firewallDomain } from './access/firewall/index.ts';
 import { providersDomain } from './access/providers/index.ts';
@@ -21,10 +22,14 @@ import { actionsDomain } from './alerting/actions/index.ts';
 import { alertsDomain } from './alerting/alerts/index.ts';
 import type { AnyAlertClass } from './alerting/catalogue/alert-class.ts';
 import { destinationsDomain } from './alerting/destinations/index.ts';
+import { findingsDomain } from './alerting/findings/index.ts';
 import { outboxDomain } from './alerting/outbox/index.ts';
 import { silencesDomain } from './alerting/silences/index.ts';
 import { thresholdsDomain } from './alerting/thresholds/index.ts';
+import { hostsDomain } from './analytics/hosts/index.ts';
+import { incomingDomain } from './analytics/incoming/index.ts';
 import { inputsDomain } from './analytics/inputs/index.ts';
+import { meaningsDomain } from './analytics/meanings/index.ts';
 import { outputsDomain } from './analytics/outputs/index.ts';
 import { recordingRulesDomain } from './analytics/recording-rules/index.ts';
 import { retentionDomain } from './analytics/retention/index.ts';
@@ -37,6 +42,7 @@ import type { Log } from './base/log.ts';
 import { logFailure } from './base/problems/log-failure.ts';
 import type { DeliveryTiming, Kernel } from './domain/domain.ts';
 import { type AnyDomain, inOrder, type Provided } from './domain/in-order.ts';
+import type { SettingsPart } from './domain/settings-part.ts';
 import { createApp } from './http/app.ts';
 import { type GateParts, identify } from './http/gate/gate.ts';
 import { Changes } from './http/live-updates/changes.ts';
@@ -70,6 +76,7 @@ import { logsDomain } from './system/logs/index.ts';
 import { machineDomain } from './system/machine/index.ts';
 import { powerDomain } from './system/power/index.ts';
 import { servicesDomain } from './system/services/index.ts';
+import { settingsDomain } from './system/settings/index.ts';
 import { simulationDomain } from './system/simulation/index.ts';
 import { snmpAgentDomain } from './system/snmp-agent/index.ts';
 import { statusDomain } from './system/status/index.ts';
@@ -87,6 +94,7 @@ export const domains = inOrder(
   providersDomain,
   signInRequestsDomain,
   tokensDomain,
+  consoleDomain,
   setupDomain,
   authorizeDomain,
   auditChainDomain,
@@ -106,6 +114,7 @@ export const domains = inOrder(
   replicationDomain,
   statisticsDomain,
   retentionDomain,
+  meaningsDomain,
   inputsDomain,
   outputsDomain,
   worksheetsDomain,
@@ -114,15 +123,19 @@ export const domains = inOrder(
   crashesDomain,
   actionsDomain,
   thresholdsDomain,
+  hostsDomain,
   certificateDomain,
   versionDomain,
   bootEnvironmentsDomain,
   powerDomain,
   logsDomain,
+  findingsDomain,
+  incomingDomain,
   statusDomain,
   snmpAgentDomain,
   sshDomain,
   firewallDomain,
+  settingsDomain,
   apiDomain,
   simulationDomain,
 );
@@ -151,6 +164,7 @@ export type Appliance = Provided<typeof domains> & {
   readonly app: FastifyInstance;
   readonly changes: Changes;
   readonly db: Database;
+  settingsParts(): readonly SettingsPart[];
   readonly timetable: Timetable;
   readonly poller: Poller;
   /** Starts background work. */
@@ -189,6 +203,7 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
     jobKinds: new Set(allJobKinds),
     hostName: () => platform.identity().hostName,
     identify: (request) => identify(gate, request),
+    settingsParts: () => created.flatMap((one) => one.settingsParts ?? []),
     allRoutes: () => allRoutes,
     // It never changes, and the command line reads it each time.
     openapi: () => (described ??= describeApi(config.version)),
@@ -209,8 +224,18 @@ export function createAppliance({ config, clock, platform, log, deliveryTiming =
     refused: (refusal) => {
       for (const one of created) one.refused?.(refusal);
     },
+    mayWrite: async (route) => {
+      for (const one of created) await one.mayWrite?.(route);
+    },
+    wrote: async (route, caller) => {
+      for (const one of created) await one.wrote?.(route, caller);
+    },
     log,
     clock,
+  });
+  // Run when it is told to listen, before it does.
+  app.addHook('onReady', async () => {
+    for (const one of created) one.beforeAnswers?.();
   });
   const timers: NodeJS.Timeout[] = [];
   /** One timer for all that have the same period: the process wakes up once for them. */

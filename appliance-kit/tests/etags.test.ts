@@ -243,6 +243,13 @@ const editables: readonly Editable[] = [
     field: 'networks',
   },
   {
+    operation: 'getMetricMeaning',
+    path: '/api/metric-meanings/checkout',
+    body: { unit: 'seconds', description: 'until it is paid', limit: null },
+    other: { limit: 0.25 },
+    field: 'limit',
+  },
+  {
     operation: 'getAuditRetention',
     path: '/api/audit-retention',
     body: { days: 400, entries: 100_000 },
@@ -262,6 +269,13 @@ const editables: readonly Editable[] = [
     body: { requiredFrom: null },
     other: { requiredFrom: '2027-01-01T00:00:00.000Z' },
     field: 'requiredFrom',
+  },
+  {
+    operation: 'getHost',
+    path: '/api/hosts/web1',
+    body: { note: '', ownLabels: {} },
+    other: { note: 'Below the stairs' },
+    field: 'note',
   },
   { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
   {
@@ -283,6 +297,7 @@ async function ready(t: TestContext): Promise<Bench> {
   assert.equal((await on.client.post('/api/users', { name: 'bob', role: 'viewer' })).status, 201);
   await addFactor(on);
   let retention = kept;
+  let meanings: object[] = [];
   let ways: { revision: string; inputs: { graphite?: object } } = { revision: '', inputs: {} };
   const store = createServer(async (request, response) => {
     if (request.url === '/admin/inputs') {
@@ -298,9 +313,35 @@ async function ready(t: TestContext): Promise<Bench> {
       response.end(JSON.stringify({ revision: '', status: [], valid: true }));
       return;
     }
+    if (request.url === '/admin/meanings') {
+      if (request.method === 'PUT') {
+        const wanted = JSON.parse(Buffer.concat(await request.toArray()).toString('utf8')).metrics as {
+          unit?: string;
+        }[];
+        meanings = wanted.filter(({ unit }) => unit !== undefined);
+      }
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ metrics: meanings }));
+      return;
+    }
     if (request.url === '/admin/recording-rules') {
       response.setHeader('content-type', 'application/json');
       response.end('{"rules":[]}');
+      return;
+    }
+    if (request.url === '/api/v1/hosts') {
+      const web1 = { name: 'web1', by: ['host'], series: 1, inputs: [], labels: {}, intervalSeconds: 10 };
+      const times = { firstTime: 1, lastTime: Date.now() / 1000, heardTime: Date.now() / 1000 };
+      response.setHeader('content-type', 'application/json');
+      response.end(
+        JSON.stringify({
+          version: '1-1',
+          full: true,
+          now: Date.now() / 1000,
+          hosts: [{ ...web1, ...times }],
+          gone: [],
+        }),
+      );
       return;
     }
     if (request.method === 'PUT') retention = JSON.parse(Buffer.concat(await request.toArray()).toString('utf8'));
@@ -311,6 +352,7 @@ async function ready(t: TestContext): Promise<Bench> {
   store.listen(join(on.directory, 'run', 'storaged', 'http.sock'));
   await once(store, 'listening');
   t.after(() => store.close());
+  await on.appliance.hosts.look();
   return on;
 }
 

@@ -10,6 +10,7 @@ export function message(event: Message['event'] = 'raise', change: Partial<Messa
     hostName: 'metrics1',
     alert: {
       id: 'al-000000001-aaaaaaaaaa',
+      groupId: 'bu-000000001-aaaaaaaaaa',
       class: 'threshold.exceeded',
       title: 'Egress (host="web1")',
       text: 'Egress (host="web1") is 16, above the limit of 6.',
@@ -19,6 +20,7 @@ export function message(event: Message['event'] = 'raise', change: Partial<Messa
       clearedAt: event === 'clear' ? '2026-01-01T00:05:00.000Z' : null,
       value: 16.25,
       limit: 6,
+      unit: '',
       labels: { host: 'web1' },
       ruleId: 'th-1',
       ruleName: 'Egress',

@@ -33,8 +33,10 @@ const ended = (server: Server) => () =>
 export async function openIdProvider(
   t: { after(end: () => void | Promise<void>): void },
   pages: readonly string[] = [PAGE],
+  /** Where the appliance finds it, when it is an address. */
+  address?: string,
 ): Promise<OpenIdServer> {
-  const identity = signed(['IP:127.0.0.1', 'DNS:localhost']);
+  const identity = signed(['IP:127.0.0.1', 'DNS:localhost', ...(address === undefined ? [] : [`IP:${address}`])]);
   let answer: ((request: unknown, response: unknown) => void) | undefined;
   const server = createServer({ cert: identity.certificate, key: identity.key }, (asked, response) => {
     void (async () => {
@@ -42,7 +44,7 @@ export async function openIdProvider(
       answer?.(asked, response);
     })();
   });
-  const issuer = `https://localhost:${await listen(server)}`;
+  const issuer = `https://${address ?? 'localhost'}:${await listen(server)}`;
   const one: OpenIdServer = {
     ...{ issuer, identity, stop: ended(server) },
     who: { sub: 'sub-bob', name: 'bob', groups: ['viewers'] },
@@ -100,13 +102,17 @@ export async function openIdProvider(
   return one;
 }
 
-/** A browser at the provider: it goes where it is sent, with its cookies, until it is sent back to the page. Returns the query. */
-export function browser(ca: string) {
+/**
+ * A browser at the provider: it goes where it is sent, with its cookies, until it is sent back to the page. Returns the query.
+ * `through`: where the provider's address leads to from here.
+ */
+export function browser(ca: string, through?: string) {
   const cookies = new Map<string, string>();
   const get = (url: URL) =>
     new Promise<{ status: number; location: string | undefined }>((resolve, reject) => {
       const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-      const asking = request(url, { ca, agent: false, headers: cookie === '' ? {} : { cookie } }, (answer) => {
+      const headers = { host: url.host, ...(cookie !== '' && { cookie }) };
+      const asking = request(url, { ca, agent: false, headers, ...(through && { hostname: through }) }, (answer) => {
         for (const text of answer.headers['set-cookie'] ?? []) {
           const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(text) ?? [];
           if (value === '') cookies.delete(name);

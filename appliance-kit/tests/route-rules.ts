@@ -16,6 +16,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   'snmp-agent': 'one for the appliance',
   'ssh-access': 'one for the appliance',
   'alert-digest': 'one for the appliance',
+  'alert-summary': 'one for the appliance',
   'alert-export': 'one file, made when it is asked for',
   'audit-log': 'one log; its entries have no address of their own',
   'input-certificate': 'one for all inputs',
@@ -24,6 +25,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   'audit-retention': 'one for the audit log',
   'audit-forwarding': 'one for the audit log',
   'layout-advice': 'one answer to the disks of the question',
+  'settings-document': 'one for the appliance',
   'openapi.json': 'a file name that tools expect',
 };
 
@@ -33,6 +35,7 @@ export const NO_LIST: Readonly<Record<string, string>> = {
   '/api/bundle-options': 'one form: contents and places side by side',
   '/api/status': 'not a plural',
   '/api/statistic-datasets/:name/stacks': 'one profile, with how many samples it is made of',
+  '/api/alerts/:id/findings': 'one answer about one alert, with lists of several kinds in it',
   '/api/pools/:name/replacements': 'one answer about one device; its candidates are a part of it',
 };
 
@@ -44,9 +47,9 @@ export const FOREIGN: Readonly<Record<string, string>> = {
 
 /** What an action begins with. */
 export const VERBS = new Set(
-  `acknowledge activate add approve attach cancel change clear clone collect confirm create destroy detach dismiss end enter estimate export fetch
-  fill finish forget go hold import load locate mount offline online place power preview reboot record refuse release remove rename
-  replace restart reset resume retry rollback run scrub self set start stop suspend test trim try unload unmount upgrade use verify watch wipe
+  `acknowledge activate add apply approve attach cancel change clear clone collect confirm create destroy detach dismiss end enter estimate export fetch
+  fill finish forget go hold import label load locate mount offline online place power preview reboot record refuse release remove rename
+  replace restart reset restore resume retire retry rollback run scrub self set silence start stop suspend test trim try unload unmount upgrade use verify watch wipe
   withdraw`.split(/\s+/),
 );
 

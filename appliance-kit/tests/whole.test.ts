@@ -74,7 +74,7 @@ async function akd(t: TestContext, where: Place): Promise<Running> {
   await eventually(() => {
     assert.equal(running.child.exitCode, null, running.log());
     assert.match(running.log(), /msg=ready /);
-  });
+  }, 60_000);
   return running;
 }
 

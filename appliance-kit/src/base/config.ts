@@ -8,6 +8,8 @@ export interface Config {
   readonly run: string;
   readonly state: string;
   readonly setupCodeFile: string;
+  /** The key by which the web server knows sessions. */
+  readonly placesFile: string;
   /** The `cistern` command. */
   readonly cistern: string;
   readonly version: string;
@@ -56,6 +58,12 @@ export const configFlags = {
     help: 'the code that the console shows',
     usual: '/var/lib/cistern/setup/code',
     variable: 'CISTERN_SETUP_CODE_FILE',
+  },
+  'places-file': {
+    argument: 'FILE',
+    help: 'the key by which the web server knows who has signed in',
+    usual: '/var/lib/cistern/identity/places.conf',
+    variable: 'CISTERN_PLACES_FILE',
   },
   cistern: {
     argument: 'PATH',
@@ -117,6 +125,7 @@ export function readConfig(values: ReadonlyMap<string, string>, version: string)
     run: value('run'),
     state: value('state'),
     setupCodeFile: value('setup-code-file'),
+    placesFile: value('places-file'),
     cistern: command(value('cistern')),
     version,
     secureCookies: value('insecure-cookies') !== '1',

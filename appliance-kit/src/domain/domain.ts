@@ -22,6 +22,7 @@ import type { Timetable } from '../schedules/timetable.ts';
 import type { Database, Migration } from '../state/database.ts';
 import type { Seal } from '../state/sealed.ts';
 import type { Setting, Settings } from '../state/settings.ts';
+import type { SettingsPart } from './settings-part.ts';
 
 /** How long deliveries wait; tests, which do not wait for minutes, have it shorter. */
 export interface DeliveryTiming {
@@ -60,6 +61,8 @@ export interface Kernel {
   hostName(): string;
   /** Who a request comes from, asked again: a session may have ended since the gate let it through. */
   identify(request: FastifyRequest): Caller;
+  /** The parts of the settings document of every domain, in the order of the domains. */
+  settingsParts(): readonly SettingsPart[];
   /** The routes of every domain. */
   allRoutes(): readonly Routes[];
   /** The description of the API. */
@@ -79,10 +82,18 @@ interface Life<Provided> {
   readonly identities?: Identities;
   /** Told what somebody who is known asked for and was refused. */
   readonly refused?: (refusal: Refusal) => void;
+  /** What an administrator can set here, as parts of the settings document. */
+  readonly settingsParts?: readonly SettingsPart[];
+  /** Asked before each change, by the operation id of its route: throws what stands against it just now. */
+  readonly mayWrite?: (route: string) => void | Promise<void>;
+  /** Told after each change that succeeded, before it is answered. A failure is logged. */
+  readonly wrote?: (route: string, caller: Caller) => void | Promise<void>;
   /** Looked at in every round of the poller. */
   readonly watch?: readonly Watch[];
   /** The first time right after the start. */
   readonly periodic?: readonly Periodic[];
+  /** Done before the first request is answered, and before anything is started. A failure keeps akd from starting. */
+  beforeAnswers?(): void;
   /** Domains start in the order of the list, and stop in the opposite order. */
   start?(): void | Promise<void>;
   stop?(): void | Promise<void>;

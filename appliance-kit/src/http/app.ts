@@ -8,13 +8,13 @@ import { logFailure } from '../base/problems/log-failure.ts';
 import { asProblem, fail, type ProblemCode, ProblemError, problem } from '../base/problems/problem.ts';
 import type { Problem } from '../base/problems/schema.ts';
 import { fromText, mustFit } from '../base/validate.ts';
-import { createEtags, type Etags } from './etags.ts';
+import { createEtags, type Etags, isKnown, wholeTag } from './etags.ts';
 import type { Caller } from './gate/caller.ts';
 import { admit, type GateParts, identify } from './gate/gate.ts';
 import type { Handler } from './handlers.ts';
 import type { Route, Routes } from './routes.ts';
 
-/** Far more than any form here sends. */
+/** Far more than any form here sends; a route can say that it takes more. */
 export const LARGEST_BODY = 1024 * 1024;
 
 declare module 'fastify' {
@@ -24,11 +24,11 @@ declare module 'fastify' {
 }
 
 /** Fastify's own refusals, in our codes. */
-function asKnownProblem(error: unknown): Problem | undefined {
+function asKnownProblem(error: unknown, bodyLimit: number | undefined): Problem | undefined {
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return problem('body_too_large', `The body is larger than ${LARGEST_BODY} bytes.`);
+      return problem('body_too_large', `The body is larger than ${bodyLimit ?? LARGEST_BODY} bytes.`);
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return problem(
         'unsupported_media_type',
@@ -73,10 +73,14 @@ export function createApp(parts: {
   served: readonly Served[];
   /** Told of each refusal. */
   refused: (refusal: Refusal) => void;
+  /** Asked before each change, by the operation id of its route; throws what stands against it. */
+  mayWrite: (route: string) => Promise<void>;
+  /** Told of each change that succeeded, before it is answered. */
+  wrote: (route: string, caller: Caller) => Promise<void>;
   log: Log;
   clock: Clock;
 }): FastifyInstance {
-  const { gate, served, refused, log, clock } = parts;
+  const { gate, served, refused, mayWrite, wrote, log, clock } = parts;
   const app = Fastify({
     logger: false,
     bodyLimit: LARGEST_BODY,
@@ -105,7 +109,7 @@ export function createApp(parts: {
   app.decorateRequest('caller', null);
 
   app.setErrorHandler((error, request, reply) => {
-    const known = error instanceof ProblemError ? error.problem : asKnownProblem(error);
+    const known = error instanceof ProblemError ? error.problem : asKnownProblem(error, request.routeOptions.bodyLimit);
     if (known === undefined) {
       log.error('a request failed', {
         method: request.method,
@@ -130,16 +134,24 @@ export function createApp(parts: {
 
   const all = served.flatMap(({ routes, handlers }) =>
     // Each domain's types tie its handlers to its routes; here they are all alike.
-    Object.entries(routes).map(([id, route]) => ({ route, handler: handlers[id] as Handler<Route> })),
+    Object.entries(routes).map(([id, route]) => ({ id, route, handler: handlers[id] as Handler<Route> })),
   );
   const etags = createEtags(
     served.map(({ routes }) => routes),
     clock,
   );
   const handlerOf = (wanted: Route) => all.find(({ route }) => route === wanted)?.handler as Handler<Route>;
-  for (const { route, handler } of all) {
+  const told = async (id: string, caller: Caller) => {
+    try {
+      await wrote(id, caller);
+    } catch (error) {
+      logFailure(log, 'a change was not noted', error, { path: id });
+    }
+  };
+  for (const { id, route, handler } of all) {
     app.route({
       method: route.method,
+      ...(route.maxBytes !== undefined && { bodyLimit: route.maxBytes }),
       url: route.path,
       // HEAD would be answered by running the handler, and nothing here asks for it.
       exposeHeadRoute: false,
@@ -147,21 +159,24 @@ export function createApp(parts: {
         request.caller = identify(gate, request);
         admit(gate, route, request, request.caller);
       },
-      handler: (request, reply) => serve({ route, handler, handlerOf, etags }, request, reply),
+      handler: (request, reply) => serve({ id, route, handler, handlerOf, etags, mayWrite, told }, request, reply),
     });
   }
   return app;
 }
 
 interface Serving {
+  readonly id: string;
   readonly route: Route;
   readonly handler: Handler<Route>;
   readonly handlerOf: (route: Route) => Handler<Route>;
   readonly etags: Etags;
+  readonly mayWrite: (id: string) => Promise<void>;
+  readonly told: (id: string, caller: Caller) => Promise<void>;
 }
 
 async function serve(
-  { route, handler, handlerOf, etags }: Serving,
+  { id, route, handler, handlerOf, etags, mayWrite, told }: Serving,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -182,11 +197,14 @@ async function serve(
     request,
     reply,
   };
+  const isWrite = route.method !== 'GET';
+  if (isWrite) await mayWrite(id);
   const work = async () => handler(call as never);
   const read = async (get: Route) => handlerOf(get)({ ...call, query: {}, body: undefined } as never);
   const result = await onBehalfOf.run(call.caller.name, () =>
     etags.guarded({ route, request, caller: call.caller, read }, work),
   );
+  if (isWrite) await told(id, call.caller);
   if (route.answer.stream !== undefined) return reply;
   reply.code(route.answer.status);
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
@@ -194,5 +212,11 @@ async function serve(
   // Plain JSON: the handler's type is the schema's, and the tests hold every answer against it.
   const { body, header } = etags.mark(route, result);
   if (header !== undefined) reply.header('etag', header);
-  return reply.type('application/json').send(JSON.stringify(body));
+  const text = JSON.stringify(body);
+  if (route.conditional) {
+    const tag = wholeTag(text);
+    reply.header('etag', tag);
+    if (isKnown(tag, request.headers['if-none-match'])) return reply.code(304).send();
+  }
+  return reply.type('application/json').send(text);
 }

@@ -17,7 +17,7 @@ const DIGITS = 6;
 const MAX_WRITERS = 1_000;
 
 /** The same value gives the same text, whatever the order of its keys. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
@@ -31,11 +31,22 @@ const fieldsOf = (input: TSchema) => {
   return (thing: object) => Object.fromEntries(names.map((name) => [name, (thing as Record<string, unknown>)[name]]));
 };
 
-const hash = (name: string, value: unknown) =>
-  createHash('sha256')
-    .update(`${name}=${canonical(value)}`)
-    .digest('base64url')
-    .slice(0, DIGITS);
+const digest = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, DIGITS);
+
+/** In a list of thousands most things have what nobody has edited: the same few texts. */
+const digests = new Map<string, string>();
+const [MOST_DIGESTS, LONGEST_TEXT] = [1_000, 100];
+
+function hash(name: string, value: unknown): string {
+  const text = `${name}=${canonical(value)}`;
+  if (text.length > LONGEST_TEXT) return digest(text);
+  const known = digests.get(text);
+  if (known !== undefined) return known;
+  if (digests.size >= MOST_DIGESTS) digests.clear();
+  const made = digest(text);
+  digests.set(text, made);
+  return made;
+}
 
 function tagOf(fields: Readonly<Record<string, unknown>>): string {
   return Object.entries(fields)
@@ -60,6 +71,16 @@ function tagsIn(header: string): string[] | null {
       .replace(/^W\//, '')
       .replace(/^"(.*)"$/, '$1'),
   );
+}
+
+/** Of a whole answer. Weak: a proxy may compress it. */
+export const wholeTag = (text: string) => `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+
+/** Whether who asks has it (RFC 9110, 13.1.2: compared weakly). */
+export function isKnown(tag: string, header: string | undefined): boolean {
+  if (header === undefined) return false;
+  const known = tagsIn(header);
+  return known === null || known.includes(tag.slice(3, -1));
 }
 
 /** The path and query name one thing, whoever asks for it. */

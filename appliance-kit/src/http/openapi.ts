@@ -11,12 +11,21 @@ const etag = {
   description: 'Its version, over what can be edited. What changes by itself does not change it',
   schema: { type: 'string' },
 };
+const answerTag = { description: 'Of the answer as a whole', schema: { type: 'string' } };
 const ifMatch = {
   name: 'If-Match',
   in: 'header',
   required: false,
   description:
     'The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway',
+  schema: { type: 'string' },
+};
+
+const ifNoneMatch = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The ETag of an answer that the client has; while it is still the same, it is not sent again',
   schema: { type: 'string' },
 };
 
@@ -80,13 +89,17 @@ export function openapi(version: string, all: readonly Routes[], schemas: readon
   const success = (route: Route) => {
     const { schema, stream } = route.answer;
     if (stream !== undefined) {
-      const of = (type: string) => ({ schema: type === 'application/json' ? { type: 'array' } : { type: 'string' } });
-      return { description: 'As asked', content: Object.fromEntries(stream.map((type) => [type, of(type)])) };
+      const of = (within: TSchema | null) => ({ schema: within === null ? { type: 'string' } : lift(within) });
+      return {
+        description: 'As asked',
+        content: Object.fromEntries(Object.entries(stream).map(([type, within]) => [type, of(within)])),
+      };
     }
     if (schema === null) return { description: 'Done' };
     return {
       description: 'As asked',
       ...(tagged.has(schema) && { headers: { ETag: etag } }),
+      ...(route.conditional && { headers: { ETag: answerTag } }),
       content: { 'application/json': { schema: lift(schema) } },
     };
   };
@@ -108,6 +121,7 @@ export function openapi(version: string, all: readonly Routes[], schemas: readon
         ...parameters(route.params, 'path'),
         ...parameters(route.query, 'query'),
         ...(editedBy(route, all) === undefined ? [] : [ifMatch]),
+        ...(route.conditional ? [ifNoneMatch] : []),
       ],
       ...(route.body && {
         requestBody: { required: true, content: { 'application/json': { schema: lift(route.body) } } },
@@ -122,6 +136,7 @@ export function openapi(version: string, all: readonly Routes[], schemas: readon
               : [{ session: [] }, { token: [] }],
       responses: {
         [route.answer.status]: success(route),
+        ...(route.conditional && { 304: { description: 'Nothing has changed since the answer with that ETag' } }),
         ...Object.fromEntries(
           problemStatuses(route, editedBy(route, all) !== undefined).map(([status, description]) => [
             status,

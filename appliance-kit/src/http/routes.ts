@@ -15,8 +15,15 @@ import { closed, type Static, type TSchema, Type } from '../base/schema/schema.t
  */
 export type Access = 'anyone' | 'setup' | 'session' | 'viewer' | 'operator' | 'administrator' | 'nginx' | 'simulation';
 
-/** What a route answers when all went well. `stream`: the handler writes the reply itself, as one of these media types. */
-export type Answer = { readonly status: number; readonly schema: TSchema | null; readonly stream?: readonly string[] };
+/**
+ * What a route answers when all went well. `stream`: the handler writes the reply itself, as one of these media types, with what
+ * stands in it, or null for text.
+ */
+export type Answer = {
+  readonly status: number;
+  readonly schema: TSchema | null;
+  readonly stream?: Readonly<Record<string, TSchema | null>>;
+};
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -27,6 +34,8 @@ export interface Route {
   readonly query?: TSchema;
   readonly body?: TSchema;
   readonly answer: Answer;
+  /** How large the body may be, where that is more than of all others. */
+  readonly maxBytes?: number;
   /**
    * Whoever has signed in must have given the password within the last five minutes: it destroys data, changes who gets in,
    * or reads secrets. A token needs no confirmation.
@@ -41,6 +50,11 @@ export interface Route {
    * changes. The thing then has an ETag, and the PUT and the DELETE of the same path take If-Match (http/etags.ts).
    */
   readonly editable?: TSchema | ((thing: never) => Readonly<Record<string, unknown>>);
+  /**
+   * On a GET that is asked again and again: its answer has an ETag over all of it, and who sends that back in
+   * If-None-Match is answered 304, without a body, as long as nothing has changed.
+   */
+  readonly conditional?: true;
 }
 
 /** A domain's routes, by the names of their handlers. */
@@ -50,7 +64,8 @@ export const ok = <S extends TSchema>(schema: S) => ({ status: 200, schema }) as
 export const created = <S extends TSchema>(schema: S) => ({ status: 201, schema }) as const;
 export const accepted = <S extends TSchema>(schema: S) => ({ status: 202, schema }) as const;
 export const nothing = { status: 204, schema: null } as const;
-export const stream = (...types: [string, ...string[]]) => ({ status: 200, schema: null, stream: types }) as const;
+export const stream = (types: Readonly<Record<string, TSchema | null>>) =>
+  ({ status: 200, schema: null, stream: types }) as const;
 /** What stands in the path. */
 export const byId = closed({ id: Type.String({ maxLength: 64 }) });
 export const byName = closed({ name: Type.String({ maxLength: 255 }) });

@@ -5,7 +5,7 @@ import { Jobs, jobRoutes } from './jobs.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 
-export type { JobHandle, Jobs } from './jobs.ts';
+export { type JobHandle, type Jobs, MOST_OF_ONE } from './jobs.ts';
 export { Job } from './schema.ts';
 
 export interface JobsDomain {

@@ -6,6 +6,7 @@ import { type Clock, iso } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { logFailure } from '../base/problems/log-failure.ts';
 import { asProblem, fail, problem } from '../base/problems/problem.ts';
+import { appliance, type Caller } from '../http/gate/caller.ts';
 import type { Handlers } from '../http/handlers.ts';
 import type { Changes } from '../http/live-updates/changes.ts';
 import type { Database, Row } from '../state/database.ts';
@@ -16,6 +17,8 @@ import type { Job } from './schema.ts';
 /** Older finished jobs than these are forgotten; the audit log still says what was done. */
 const KEPT = 200;
 const LONGEST_LOG = 500;
+/** Under way at a time for one caller, so that nobody keeps disks and receivers busy for everybody else. None waits: each begins at once. */
+export const MOST_OF_ONE = 8;
 
 /** What a running job reports by. */
 export interface JobHandle {
@@ -30,7 +33,14 @@ export interface JobRequest {
   readonly kind: string;
   readonly title: string;
   readonly cancellable: boolean;
+  /** Who asked for it. What the appliance does by itself, as by a schedule, is not limited. */
+  readonly caller: JobCaller;
 }
+
+type JobCaller = Pick<Caller, 'name' | 'address'>;
+
+/** The appliance has no name here: a user's may be the same. */
+const who = (caller: JobCaller) => (caller === appliance ? '' : caller.name || caller.address);
 
 function fromRow(row: Row): Job {
   return {
@@ -55,7 +65,7 @@ export class Jobs {
   readonly #changes: Changes;
   readonly #log: Log;
   readonly #kinds: ReadonlySet<string>;
-  readonly #running = new Map<string, { abort: AbortController; ended: Promise<void> }>();
+  readonly #running = new Map<string, { abort: AbortController; ended: Promise<void>; who: string }>();
 
   constructor(parts: { db: Database; clock: Clock; changes: Changes; log: Log; kinds: ReadonlySet<string> }) {
     this.#kinds = parts.kinds;
@@ -79,8 +89,21 @@ export class Jobs {
     );
   }
 
+  /** Throws `too_many` where the caller has as many as may be; before the audit log says that something was done. */
+  allow(caller: JobCaller): void {
+    if (caller === appliance) return;
+    const own = [...this.#running.values()].filter((one) => one.who === who(caller)).length;
+    if (own < MOST_OF_ONE) return;
+    throw fail(
+      'too_many',
+      `${own} jobs of ${who(caller)} are under way already, which is as many as may be.`,
+      'Wait until one of them has ended, or stop one that nobody needs.',
+    );
+  }
+
   start(request: JobRequest, work: (job: JobHandle) => Promise<unknown>): Job {
     if (!this.#kinds.has(request.kind)) throw new Error(`no domain declares the kind of job “${request.kind}”`);
+    this.allow(request.caller);
     const now = this.#clock.now();
     const id = newId('job', now);
     this.#db.run(
@@ -93,7 +116,7 @@ export class Jobs {
     );
     const abort = new AbortController();
     const ended = this.#run(id, request, abort, work).finally(() => this.#running.delete(id));
-    this.#running.set(id, { abort, ended });
+    this.#running.set(id, { abort, ended, who: who(request.caller) });
     this.#changes.publish('jobs', id);
     return this.get(id);
   }

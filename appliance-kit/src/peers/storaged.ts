@@ -1,5 +1,6 @@
 // What akd asks of the telemetry store: the present value of an expression, and how the store itself is.
 import type { Readable } from 'node:stream';
+import type { Measure } from '../base/quantity.ts';
 import type { Peer } from './peer.ts';
 
 /** A rule that takes longer than this to evaluate would delay all others. */
@@ -21,6 +22,29 @@ export interface Measurement {
 export interface Sample {
   readonly labels: Record<string, string>;
   readonly value: number;
+}
+
+/** A machine that metrics come from; times are seconds since the epoch. */
+export interface StoredHost {
+  readonly name: string;
+  readonly by: readonly string[];
+  readonly firstTime: number;
+  readonly lastTime: number;
+  /** By the store's clock. */
+  readonly heardTime: number;
+  /** 0: not known yet. */
+  readonly intervalSeconds: number;
+  readonly series: number;
+  readonly inputs: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface StoredHosts {
+  readonly version: string;
+  readonly full: boolean;
+  readonly now: number;
+  readonly hosts: readonly StoredHost[];
+  readonly gone: readonly string[];
 }
 
 /** PromQL's own words about an expression it cannot evaluate. */
@@ -47,6 +71,8 @@ export interface Result {
   readonly set: string;
   /** Null when they are those of the set that was known. */
   readonly labels: readonly Record<string, string>[] | null;
+  /** What the values are measured in; null as the labels are. */
+  readonly measure: Measure | null;
   readonly values: readonly number[];
 }
 
@@ -63,11 +89,49 @@ type BatchResult =
   | {
       set: string;
       labels?: Record<string, string>[];
+      unit?: string;
+      perSecond?: boolean;
       values: (number | null)[];
       nan?: number[];
       inf?: number[];
       ninf?: number[];
     };
+
+export interface Metric {
+  readonly name: string;
+  readonly type: 'gauge' | 'counter' | 'histogram' | 'native_histogram';
+  readonly series: number;
+}
+
+/** By how much one series has changed. */
+export interface SeriesChange {
+  readonly labels: Readonly<Record<string, string>>;
+  /** What before and after are: of a counter its rate a second, of a histogram its median. */
+  readonly measure: 'value' | 'rate' | 'median';
+  readonly before: number;
+  readonly after: number;
+  /** How many times its usual deviation it has moved. */
+  readonly score: number;
+}
+interface SomeSeries {
+  readonly count: number;
+  /** The first of them. */
+  readonly series: readonly Readonly<Record<string, string>>[];
+}
+interface Compared {
+  readonly compared: number;
+  readonly began: SomeSeries;
+  readonly ended: SomeSeries;
+}
+export interface SeriesChanges extends Compared {
+  /** Seconds since the epoch. */
+  readonly baselineStart: number;
+  readonly series: readonly SeriesChange[];
+}
+interface ChangedAnswer extends Compared {
+  readonly baseline: { readonly start: number };
+  readonly series: readonly (Omit<SeriesChange, 'labels'> & { readonly metric: Record<string, string> })[];
+}
 
 export interface RangeSeries {
   readonly labels: Record<string, string>;
@@ -138,10 +202,14 @@ function number(text: string): number {
 }
 
 type Pair = [number, string];
+interface MatrixSeries {
+  readonly metric: Record<string, string>;
+  readonly values?: Pair[];
+}
 type QueryAnswer =
   | { status: 'success'; data: { resultType: 'vector'; result: { metric: Record<string, string>; value?: Pair }[] } }
   | { status: 'success'; data: { resultType: 'scalar'; result: Pair } }
-  | { status: 'success'; data: { resultType: 'matrix'; result: { metric: Record<string, string>; values?: Pair[] }[] } }
+  | { status: 'success'; data: { resultType: 'matrix'; result: MatrixSeries[] } }
   | { status: 'success'; data: { resultType: 'string' } }
   | { status: 'error'; errorType: string; error: string };
 
@@ -195,7 +263,8 @@ export class Storaged {
       for (const place of one.nan ?? []) values[place] = Number.NaN;
       for (const place of one.inf ?? []) values[place] = Number.POSITIVE_INFINITY;
       for (const place of one.ninf ?? []) values[place] = Number.NEGATIVE_INFINITY;
-      return { set: one.set, labels: one.labels ?? null, values };
+      const measure = one.labels ? { unit: one.unit ?? '', perSecond: one.perSecond === true } : null;
+      return { set: one.set, labels: one.labels ?? null, measure, values };
     });
   }
 
@@ -208,14 +277,54 @@ export class Storaged {
     return (await this.#peer.open(request)).content;
   }
 
-  /** As `query`, over a time: seconds since the epoch. */
-  async queryRange(expression: string, start: number, end: number, step: number): Promise<RangeSeries[]> {
+  /** As `query`, over a time: seconds since the epoch. `lookback`: how old a value may be, where not five minutes. */
+  async queryRange(
+    expression: string,
+    start: number,
+    end: number,
+    step: number,
+    lookback?: number,
+  ): Promise<RangeSeries[]> {
+    const found = await this.#matrix(expression, start, end, step, lookback);
+    return found.map(({ metric, values = [] }) => ({
+      labels: metric,
+      values: values.map(([time, text]) => [time, number(text)] as const),
+    }));
+  }
+
+  /** The series that changed most between a time and the four times as long before it; see docs/api/store.md. */
+  async changed(selector: string, start: number, end: number, limit: number): Promise<SeriesChanges> {
+    const { status, body } = await this.#peer.ask({
+      method: 'POST',
+      path: '/api/v1/changed',
+      form: {
+        ...{ query: selector, start: String(start), end: String(end), limit: String(limit) },
+        timeout: `${RANGE_DEADLINE_MS / 1000}s`,
+      },
+      deadlineMs: RANGE_DEADLINE_MS + 500,
+      maxBytes: MAX_RANGE_BYTES,
+    });
+    if (status !== 200) {
+      const { detail } = (body ?? {}) as { detail?: string };
+      if (detail !== undefined && status !== 503) throw new ExpressionError(detail);
+      throw this.#peer.unavailable(new Error(`status ${status}`));
+    }
+    const { series, baseline, ...answer } = body as ChangedAnswer;
+    return {
+      ...answer,
+      baselineStart: baseline.start,
+      series: series.map(({ metric, ...one }) => ({ labels: metric, ...one })),
+    };
+  }
+
+  async #matrix(expression: string, start: number, end: number, step: number, lookback?: number) {
     const { status, body } = await this.#peer.ask({
       method: 'POST',
       path: '/api/v1/query_range',
       form: {
         ...{ query: expression, start: String(start), end: String(end), step: String(step) },
         timeout: `${RANGE_DEADLINE_MS / 1000}s`,
+        ...(lookback !== undefined && { lookback_delta: `${lookback}s` }),
       },
       deadlineMs: RANGE_DEADLINE_MS + 500,
       maxBytes: MAX_RANGE_BYTES,
@@ -224,10 +333,13 @@ export class Storaged {
     if (answer?.status === 'error') throw new ExpressionError(answer.error);
     if (answer?.status !== 'success') throw this.#peer.unavailable(new Error(`status ${status}`));
     if (answer.data.resultType !== 'matrix') throw new ExpressionError('the expression gives no values over a time');
-    return answer.data.result.map(({ metric, values = [] }) => ({
-      labels: metric,
-      values: values.map(([time, text]) => [time, number(text)] as const),
-    }));
+    return answer.data.result;
+  }
+
+  /** The names of what is stored; see GET /api/v1/metrics in docs/api/store.md. */
+  async metrics(limit: number): Promise<Metric[]> {
+    const request = { method: 'GET', path: `/api/v1/metrics?limit=${limit}`, deadlineMs: QUERY_DEADLINE_MS } as const;
+    return ((await this.#peer.call(request)) as { metrics: Metric[] | null }).metrics ?? [];
   }
 
   /** @param deadlineMs a page waits no longer than a second, unless said otherwise */
@@ -247,6 +359,21 @@ export class Storaged {
     const path = `/api/v1/sizes?label=${encodeURIComponent(label)}`;
     const request = { method: 'GET', path, deadlineMs: STATUS_DEADLINE_MS } as const;
     return ((await this.#peer.call(request)) as { sizes: LabelSize[] }).sizes;
+  }
+
+  /** The hosts, or those that have changed since a version; see GET /api/v1/hosts in docs/api/store.md. */
+  async hosts(since = ''): Promise<StoredHosts> {
+    const path = since === '' ? '/api/v1/hosts' : `/api/v1/hosts?since=${encodeURIComponent(since)}`;
+    const request = { method: 'GET', path, deadlineMs: QUERY_DEADLINE_MS, maxBytes: MAX_RANGE_BYTES } as const;
+    return (await this.#peer.call(request)) as StoredHosts;
+  }
+
+  /** The names of the metrics that any of the selectors matches, in order. */
+  async metricNames(selectors: readonly string[]): Promise<string[]> {
+    const query = selectors.map((one) => `match[]=${encodeURIComponent(one)}`).join('&');
+    const path = `/api/v1/label/__name__/values?${query}`;
+    const request = { method: 'GET', path, deadlineMs: QUERY_DEADLINE_MS } as const;
+    return ((await this.#peer.call(request)) as { data: string[] }).data;
   }
 
   /** Stores values of now; see POST /api/v1/import in docs/api/inputs.md. */

@@ -1,7 +1,8 @@
 // What both systems ask execd of the hardware: the firmware's tables and the management controller need privilege.
 import type { Execd } from './execd.ts';
-import type { Controller, ControllerEvent, ControllerSensor, HardwarePlatform } from './hardware.ts';
+import type { Controller, ControllerEvent, ControllerSensor, Enclosure, HardwarePlatform } from './hardware.ts';
 import { parseController, parseEvents, parseSensors } from './ipmi.ts';
+import { type EnclosureAnswer, readEnclosures } from './ses.ts';
 import { parseTables, type Tables } from './smbios.ts';
 
 interface ControllerAnswer {
@@ -12,8 +13,12 @@ interface ControllerAnswer {
   readonly log?: string;
 }
 
+/** Both as the system's tools print them; cards: empty where akd asks for them by itself. */
+export const askInventory = async (execd: Execd): Promise<{ text: string; cards: string }> =>
+  (await execd.run('hardware.inventory', {})) as { text: string; cards: string };
+
 export async function tables(execd: Execd): Promise<Tables> {
-  return parseTables(((await execd.run('hardware.inventory', {})) as { text: string }).text);
+  return parseTables((await askInventory(execd)).text);
 }
 
 /** The management controller, by ipmitool. */
@@ -31,3 +36,8 @@ export function execdController(
     controllerEvents: async (): Promise<ControllerEvent[]> => parseEvents((await ask('events')).text),
   };
 }
+
+export const askEnclosures = async (execd: Execd): Promise<readonly EnclosureAnswer[]> =>
+  ((await execd.run('enclosures.read', {})) as { enclosures: EnclosureAnswer[] }).enclosures;
+
+export const execdEnclosures = async (execd: Execd): Promise<Enclosure[]> => readEnclosures(await askEnclosures(execd));

@@ -36,6 +36,7 @@ interface Verbs {
   'faults.list': Record<string, never>;
   'hardware.inventory': Record<string, never>;
   'controller.read': { what: 'about' | 'sensors' | 'events' };
+  'enclosures.read': Record<string, never>;
   'system.attach': { disk: string };
   'system.detach': { device: string };
   'system.list': Record<string, never>;
@@ -112,8 +113,10 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   // illumos walks the topology of all shelves twice.
   'disk.locate': 90_000,
   'faults.list': 60_000,
-  'hardware.inventory': 30_000,
+  // On illumos the cards are of the topology, all of which is walked.
+  'hardware.inventory': 90_000,
   'controller.read': 120_000,
+  'enclosures.read': 60_000,
   // Copies more than a gigabyte from disk to disk.
   'system.attach': 15 * 60_000,
   'system.detach': 3 * 60_000,

@@ -73,7 +73,7 @@ export const SENSOR_KINDS = [
 export type SensorKind = (typeof SENSOR_KINDS)[number];
 export type SensorState = 'ok' | 'warning' | 'critical' | 'absent';
 
-/** Of the management controller. */
+/** Of the management controller, or of an enclosure. */
 export interface ControllerSensor {
   readonly name: string;
   readonly kind: SensorKind;
@@ -87,6 +87,17 @@ export interface ControllerSensor {
   /** Limits in `unit`; null: none. */
   readonly lowest: number | null;
   readonly highest: number | null;
+}
+
+/** A shelf that disks are in: SCSI Enclosure Services. */
+export interface Enclosure {
+  /** Where the system has it. */
+  readonly id: string;
+  readonly title: string;
+  /** Why it has said nothing; null: it has, or it does not tell of its parts. */
+  readonly error: string | null;
+  /** Their names begin with that of the shelf. */
+  readonly sensors: readonly ControllerSensor[];
 }
 
 export interface ControllerEvent {
@@ -158,4 +169,6 @@ export interface HardwarePlatform {
   controller(): Promise<Controller | null>;
   controllerSensors(): Promise<ControllerSensor[]>;
   controllerEvents(): Promise<ControllerEvent[]>;
+  /** Slow as well. A shelf that two ways lead to is there once. */
+  enclosures(): Promise<Enclosure[]>;
 }

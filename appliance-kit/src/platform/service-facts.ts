@@ -45,6 +45,12 @@ export const serviceFacts: readonly ServiceFact[] = [
     impact: 'No support bundle can be made.',
   },
   {
+    name: 'gatherd',
+    title: 'Collector',
+    description: 'Collects for support bundles what only root may read.',
+    impact: 'Support bundles lack the state of pools, the kernel’s messages and the configuration; they say so.',
+  },
+  {
     name: 'nginx',
     title: 'Web server',
     description: 'Serves this interface and the APIs over TLS.',

@@ -64,7 +64,9 @@ test('a database of the last format with one list of steps opens, and keeps ever
   for (const [name, found] of before) {
     if (name === 'attempts') continue; // guesses, which are counted in memory now
     // A column may have been added since; what was there is as it was.
-    const kept = (after.get(name) ?? []).map((row, at) =>
+    // The numbers of tables that came later are counted as well.
+    const rowsOf = (after.get(name) ?? []).slice(0, name === 'sqlite_sequence' ? found.length : undefined);
+    const kept = rowsOf.map((row, at) =>
       Object.fromEntries(Object.keys(found[at] ?? {}).map((column) => [column, row[column]])),
     );
     assert.deepEqual(
@@ -73,7 +75,9 @@ test('a database of the last format with one list of steps opens, and keeps ever
       name,
     );
   }
-  // Tables that came later are there, and empty.
+  // Tables that came later are there, and empty; but each alert of before has a group of its own.
+  assert.equal(after.get('alert_groups')?.length, after.get('alerts')?.length);
+  after.delete('alert_groups');
   const known = new Set(before.map(([name]) => name));
   for (const [name, found] of after) assert.ok(known.has(name) || found.length === 0, name);
   const steps = read(file, (db) => db.prepare('SELECT domain FROM applied_steps').all()).length;

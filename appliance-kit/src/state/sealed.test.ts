@@ -48,7 +48,7 @@ test('the key is made once, for akd and root alone', (t) => {
   const state = folder(t);
   const sealed = openSeal(state, silentLog).seal(ada, secret);
   const { mode, size } = statSync(join(state, KEY_FILE));
-  assert.deepEqual([mode & 0o777, size], [0o600, 32]);
+  assert.deepEqual([mode & 0o777, size], [0o640, 32]);
   assert.deepEqual(openSeal(state, silentLog).open(ada, sealed), secret);
 });
 

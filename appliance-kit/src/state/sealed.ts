@@ -1,6 +1,6 @@
 // Secrets that the appliance has to read again – the seeds of authenticator apps – are sealed with one key of the appliance
 // before they are stored, so that a copy of the database, or of a single row, is worth nothing. The key is a file of its own
-// beside the database, which no bundle and no export holds. docs/FORMATS.md, "Sealed secrets"; supportd opens them too.
+// beside the database, which no bundle and no export holds. docs/FORMATS.md, "Sealed secrets"; supportd opens them too: its group is the folder's.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ function sync(path: string): void {
 function makeKey(state: string): Buffer {
   const key = randomBytes(KEY_BYTES);
   const path = join(state, KEY_FILE);
-  const file = openSync(`${path}.new`, 'w', 0o600);
+  const file = openSync(`${path}.new`, 'w', 0o640);
   try {
     writeSync(file, key);
     fsyncSync(file);

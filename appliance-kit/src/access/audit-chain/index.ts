@@ -90,8 +90,9 @@ export const auditChainDomain = domain({
         verifyAudit: ({ body, caller }) => {
           const known = knownOf(body.known ?? []);
           if (jobs.isRunning(KIND)) throw fail('conflict', 'The audit log is being verified already.', 'Wait for it.');
+          jobs.allow(caller);
           audit.record(caller, 'audit.verify', 'audit log', null, known.length === 0 ? null : { known });
-          return jobs.start({ kind: KIND, title: 'Verify the audit log', cancellable: true }, async (job) => {
+          return jobs.start({ kind: KIND, title: 'Verify the audit log', cancellable: true, caller }, async (job) => {
             let shown = 0;
             const found = await run({
               known,

@@ -13,10 +13,15 @@ import { auditMessage } from './message.ts';
 import type { routes } from './routes.ts';
 import type { AuditForwarding, AuditForwardingInput } from './schema.ts';
 
-const PORT = 6514;
+/** As long as nothing is set. */
+export const OFF: Target = { enabled: false, host: '', port: 6514 };
 
 /** The settings as they are stored; throws when they cannot be used. */
-function checked({ enabled, host, port, ca }: AuditForwardingInput, before: Target | undefined, now: number): Target {
+export function checked(
+  { enabled, host, port, ca }: AuditForwardingInput,
+  before: Target | undefined,
+  now: number,
+): Target {
   const errors: { path: string; message: string }[] = [];
   const about = (path: string, message: string | null) => {
     if (message !== null) errors.push({ path, message });
@@ -42,7 +47,7 @@ export function forwardingRoutes(parts: {
 }): Handlers<typeof routes> {
   const { db, clock, changes, audit, forwarder, hostName } = parts;
   const shown = (): AuditForwarding => {
-    const { enabled, host, port, ca } = forwarder.target() ?? { enabled: false, host: '', port: PORT };
+    const { enabled, host, port, ca } = forwarder.target() ?? OFF;
     const position = forwarder.position();
     return {
       ...{ enabled, host, port, authority: describeAuthority(ca) },

@@ -6,6 +6,7 @@ import { alertClasses, auditUnforwarded } from './alerts.ts';
 import { Forwarder, positionSetting, targetSetting } from './forwarder.ts';
 import { forwardingRoutes } from './handlers.ts';
 import { routes } from './routes.ts';
+import { auditForwardingPart } from './settings-part.ts';
 
 export const auditForwardingDomain = domain({
   name: 'access/audit-forwarding',
@@ -17,8 +18,10 @@ export const auditForwardingDomain = domain({
       ...{ audit, db, settings, clock, hostName },
       changed: () => changes.publish('audit'),
     });
+    const handlers = forwardingRoutes({ db, clock, changes, audit, forwarder, hostName });
     return {
-      handlers: forwardingRoutes({ db, clock, changes, audit, forwarder, hostName }),
+      handlers,
+      settingsParts: [auditForwardingPart(forwarder, () => clock.now(), handlers)],
       periodic: [{ everyMs: 1_000, run: () => forwarder.tick() }],
       watch: [
         {

@@ -2,23 +2,15 @@
 import { Places } from '../../http/gate/places.ts';
 import { sendAll } from '../../http/gate/send.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
-import type { Settings } from '../../state/settings.ts';
 import type { Audit } from './audit.ts';
 import { exported } from './export.ts';
 import { newestFirst, pages } from './find.ts';
-import { type Retention, retentionSetting } from './retention.ts';
+import type { Retention } from './retention.ts';
 import type { routes } from './routes.ts';
 
-export function auditRoutes(parts: {
-  db: Database;
-  settings: Settings;
-  changes: Changes;
-  audit: Audit;
-  retention: Retention;
-}): Handlers<typeof routes> {
-  const { db, settings, changes, audit, retention } = parts;
+export function auditRoutes(parts: { db: Database; audit: Audit; retention: Retention }): Handlers<typeof routes> {
+  const { db, audit, retention } = parts;
   const places = new Places(4, 2, 'exports of the audit log are under way');
   return {
     listAudit: async ({ query: { limit = 100, before, ...filter } }) => ({
@@ -42,18 +34,6 @@ export function auditRoutes(parts: {
       }),
 
     getAuditRetention: () => retention.get(),
-    setAuditRetention: ({ body, caller }) =>
-      db.transaction(() => {
-        audit.record(
-          caller,
-          'audit-retention.set',
-          `${body.days} days, ${body.entries} entries`,
-          retention.get(),
-          body,
-        );
-        settings.set(retentionSetting, body);
-        changes.publish('audit');
-        return body;
-      }),
+    setAuditRetention: ({ body, caller }) => retention.set(body, caller),
   };
 }

@@ -5,7 +5,7 @@ import { handedInSetting, takeOver } from './handed-in.ts';
 import { auditRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { recordRefusal } from './refusals.ts';
-import { Retention, retentionSetting } from './retention.ts';
+import { auditRetentionPart, Retention, retentionSetting } from './retention.ts';
 import { routes } from './routes.ts';
 
 export type { Audit } from './audit.ts';
@@ -23,10 +23,11 @@ export const auditDomain = domain({
   migrations,
   create: ({ db, clock, settings, changes, supportd }: Kernel) => {
     const audit = new Audit(db, clock, changes);
-    const retention = new Retention({ audit, settings, clock });
+    const retention = new Retention({ db, audit, settings, clock, changes });
     return {
       provides: { audit } satisfies AuditDomain,
-      handlers: auditRoutes({ db, settings, changes, audit, retention }),
+      handlers: auditRoutes({ db, audit, retention }),
+      settingsParts: [auditRetentionPart(retention)],
       refused: (refusal) => recordRefusal(audit, refusal),
       periodic: [
         { everyMs: 60_000, run: () => audit.recordCounted() },

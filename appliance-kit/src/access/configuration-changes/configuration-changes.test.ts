@@ -44,6 +44,7 @@ test('whatever is written into the audit log is a change of the configuration, o
     'dataset.key.${input.action}': ['load', 'unload', 'change'],
     'disk.${state}': ['online', 'offline'],
     'service.${action}': ['start', 'stop', 'restart', 'clear'],
+    'settings.${cause}': ['apply', 'restore'],
     'statistic.${action}': ['record', 'destroy', 'suspend', 'resume'],
   };
   const open = actions.filter((action) => action.includes('$') && !isNone(action));

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { fail } from '../../base/problems/problem.ts';
+import type { Caller } from '../../http/gate/caller.ts';
 import type { Role } from '../../http/gate/roles.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
@@ -11,6 +12,7 @@ import type { Settings } from '../../state/settings.ts';
 import type { Audit } from '../audit/index.ts';
 import type { SecondFactors } from '../users/index.ts';
 import type { Passkeys, Site } from './passkeys.ts';
+import { policyOf } from './policy.ts';
 import { makeRecoveryCodes, recoveryHash } from './recovery-codes.ts';
 import type { Factor, MadePasskey, SecondFactorPolicy } from './schema.ts';
 import * as stored from './settings.ts';
@@ -99,8 +101,12 @@ export class Factors implements SecondFactors {
     return this.#parts.settings.get(stored.policy) ?? { requiredFrom: null };
   }
 
-  setPolicy(policy: SecondFactorPolicy): void {
-    this.#parts.settings.set(stored.policy, policy);
+  changePolicy(policy: SecondFactorPolicy, by: Caller, audit: Audit): void {
+    const after = policyOf(policy);
+    this.#parts.db.transaction(() => {
+      audit.record(by, 'second-factor-policy.set', 'administrators', this.policy(), after);
+      this.#parts.settings.set(stored.policy, after);
+    });
     this.#parts.changed();
   }
 

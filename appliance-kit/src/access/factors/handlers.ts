@@ -14,6 +14,7 @@ import type { Factors, Finished } from './factors.ts';
 import { type Passkeys, siteOf } from './passkeys.ts';
 import type { routes } from './routes.ts';
 import type { SecondFactorPolicy } from './schema.ts';
+import { mayDemand } from './settings-part.ts';
 import { base32, otpauth } from './totp.ts';
 
 export interface FactorRoutesParts {
@@ -130,29 +131,11 @@ export function factorRoutes(parts: FactorRoutesParts): Handlers<typeof routes> 
 
     getSecondFactorPolicy: () => readPolicy(factors.policy()),
 
-    setSecondFactorPolicy: ({ body, caller }) =>
-      db.transaction(() => {
-        const { requiredFrom } = body;
-        if (requiredFrom !== null) {
-          const at = Date.parse(requiredFrom);
-          if (!/^\d{4}-\d\d-\d\dT/.test(requiredFrom) || Number.isNaN(at)) {
-            const message = 'must be a time, as 2027-01-31T00:00:00Z';
-            throw fail('invalid_request', `The date ${message}.`, undefined, [{ path: '/requiredFrom', message }]);
-          }
-          if (caller.session === undefined || !factors.has(caller.name)) {
-            throw fail(
-              'conflict',
-              'Only an administrator who has signed in and has a second factor can demand one of all administrators.',
-              'Add one in your profile first.',
-            );
-          }
-        }
-        const before = factors.policy();
-        const after = { requiredFrom: requiredFrom === null ? null : iso(Date.parse(requiredFrom)) };
-        factors.setPolicy(after);
-        audit.record(caller, 'second-factor-policy.set', 'administrators', before, after);
-        changes.publish('users');
-        return readPolicy(after);
-      }),
+    setSecondFactorPolicy: ({ body, caller }) => {
+      mayDemand(body, caller, factors);
+      factors.changePolicy(body, caller, audit);
+      changes.publish('users');
+      return readPolicy(factors.policy());
+    },
   };
 }

@@ -9,6 +9,7 @@ import { migrations } from './migrations.ts';
 import { Passkeys } from './passkeys.ts';
 import { routes } from './routes.ts';
 import { settings } from './settings.ts';
+import { secondFactorPart } from './settings-part.ts';
 import { UsedThereFile } from './used-there.ts';
 
 export type { Checked, Factors } from './factors.ts';
@@ -38,6 +39,7 @@ export const factorsDomain = domain({
         ...{ ...parts, factors, passkeys },
         ...{ dependents: dependentsOnUsers, secureCookies: config.secureCookies },
       }),
+      settingsParts: [secondFactorPart(factors, parts.audit, parts.changes)],
       start: () => {
         factors.takeOver();
         users.administratorsChanged();

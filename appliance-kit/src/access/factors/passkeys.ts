@@ -53,6 +53,12 @@ function wrong(error: unknown): never {
   throw fail('wrong_passkey', `The passkey was not accepted. ${why}`, action);
 }
 
+/** Under which names a browser opens the page of an appliance that is called so; without a domain, under that of its network as well. */
+function isNameOf(host: string, hostName: string): boolean {
+  const [first = ''] = hostName.split('.');
+  return [hostName, first, `${first}.local`].includes(host) || (first === hostName && host.startsWith(`${first}.`));
+}
+
 // Only who uses passkeys needs it, and it is the largest library of all.
 const library = () => import('@simplewebauthn/server');
 
@@ -86,6 +92,13 @@ export class Passkeys {
       createdAt: iso(row.created_at as number),
       lastUsedAt: row.last_used_at === null ? null : iso(row.last_used_at as number),
     }));
+  }
+
+  /** Those of everybody that work under a name of the appliance which it will not have any more. */
+  endingBy(before: string, after: string): { user: string; name: string; host: string }[] {
+    const rows = this.#db.all('SELECT user, name, host FROM passkeys ORDER BY user, created_at, id');
+    const all = rows.map((row) => ({ user: row.user as string, name: row.name as string, host: row.host as string }));
+    return all.filter(({ host }) => isNameOf(host, before) && !isNameOf(host, after));
   }
 
   #known(user: string, { host }: Site) {

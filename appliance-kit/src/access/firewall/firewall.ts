@@ -99,15 +99,20 @@ export class Firewall {
     };
   }
 
-  /** The ports follow what is on, the networks of inputs those that are set there; at once, since the page stays as it is. */
-  async #follow(state: FirewallState): Promise<FirewallState> {
+  /** The ports follow what is on, the networks of inputs those that are set there. */
+  async #wanted(state: FirewallState): Promise<FirewallDocument> {
     // An appliance of before there was this goes on to be reached; what cannot be read any more opens nothing.
     const otherwise = state.origin === 'default' && this.#parts.wasOpen() ? [] : ['own'];
     const kept: FirewallDocument =
       state.origin === 'default'
         ? { version: 1, services: state.kept.services.filter(({ name }) => name === HTTPS || !isEditable(name)) }
         : state.kept;
-    const wanted = documentOf(kept, await this.facts(), otherwise);
+    return documentOf(kept, await this.facts(), otherwise);
+  }
+
+  /** At once, since the page stays as it is. */
+  async #follow(state: FirewallState): Promise<FirewallState> {
+    const wanted = await this.#wanted(state);
     if (state.origin === 'kept' && isDeepStrictEqual(state.kept, wanted)) return state;
     await this.#execd.set(wanted);
     this.#parts.kept();
@@ -223,6 +228,46 @@ export class Firewall {
       audit.record(caller, 'firewall.try', 'firewall', networksOf(state.kept), networksOf(wanted));
       changes.publish('firewall');
       return this.#shown(await this.#read());
+    });
+  }
+
+  /** The networks of those services whose networks are set here. */
+  async networks(): Promise<Record<string, { networks: readonly string[] }>> {
+    const sshNetworks = this.#parts.sshNetworks();
+    const { services } = await this.#inTurn(async () => this.#wanted(await this.#read()));
+    const own = services.filter(({ name }) => setAt(name, { sshNetworks }) === 'firewall');
+    return Object.fromEntries(own.map(({ name, networks }) => [name, { networks }]));
+  }
+
+  /** Throws when the networks of a service are none, or would keep whoever sets them out. */
+  async mustBeNetworks(name: string, networks: readonly string[], caller: Caller): Promise<void> {
+    const errors = networks.flatMap((text, at) => {
+      const message = text === 'own' ? null : networkProblem(text);
+      return message === null ? [] : [{ path: `/networks/${at}`, message: `${text} ${message}` }];
+    });
+    if (errors.length > 0) throw fail('invalid_request', 'The networks were refused.', undefined, errors);
+    if (name !== HTTPS) return;
+    const { own } = await this.#inTurn(() => this.#read());
+    if (letsIn(networks, own, caller.address)) return;
+    const message = `must have a network with ${caller.address} in it: it would close the page for you`;
+    throw fail('invalid_request', `The page ${message}.`, undefined, [{ path: '/networks', message }]);
+  }
+
+  /** Sets the networks of one service for good; whoever asks has made sure that it keeps nobody out. */
+  setNetworks(name: string, networks: readonly string[], by: Caller): Promise<void> {
+    return this.#inTurn(async () => {
+      const state = await this.#follow(await this.#read());
+      if (state.tried !== null) {
+        throw fail('conflict', 'A change of the firewall is being tried.', 'Confirm it, or take it back, first.');
+      }
+      const services = state.kept.services.map((one) => (one.name === name ? { ...one, networks } : one));
+      const wanted: FirewallDocument = { version: 1, services };
+      // execd takes what changes the page as a try alone.
+      if (name === HTTPS) await this.#execd.confirm(await this.#execd.try(wanted, TRY_SECONDS));
+      else await this.#execd.set(wanted);
+      const { audit, changes } = this.#parts;
+      audit.record(by, 'firewall.confirm', 'firewall', networksOf(state.kept), networksOf(wanted));
+      changes.publish('firewall');
     });
   }
 

@@ -12,6 +12,7 @@ import type { TokensDomain } from '../tokens/index.ts';
 import { alertClasses, firewallDiffers } from './alerts.ts';
 import { Firewall } from './firewall.ts';
 import { routes } from './routes.ts';
+import { firewallPart } from './settings-part.ts';
 
 /** How often what is loaded is compared: that starts a program. */
 const COMPARE_EVERY_MS = 60_000;
@@ -54,6 +55,7 @@ export const firewallDomain = domain({
         confirmFirewall: ({ caller }) => firewall.confirm(caller),
         cancelFirewall: ({ caller }) => firewall.cancel(caller),
       },
+      settingsParts: [firewallPart(firewall)],
       periodic: [{ everyMs: COMPARE_EVERY_MS, run: () => firewall.follow() }],
       watch: [
         {

@@ -1,7 +1,7 @@
 // Who may reach the appliance from the network.
 import { closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 
-const Networks = Type.Array(Line({ maxLength: 49 }), {
+export const Networks = Type.Array(Line({ maxLength: 49 }), {
   maxItems: 100,
   description:
     'addresses and networks that may reach it, as 192.0.2.0/24, and `own` for those that the appliance has an address in; none: everybody',

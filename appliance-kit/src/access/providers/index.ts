@@ -10,6 +10,7 @@ import { migrations } from './migrations.ts';
 import { Providers } from './providers.ts';
 import { routes } from './routes.ts';
 import { SECRETS } from './settings.ts';
+import { providersPart } from './settings-part.ts';
 
 export const providersDomain = domain({
   name: 'access/providers',
@@ -29,12 +30,15 @@ export const providersDomain = domain({
       },
     });
     users.external = providers;
+    const now = () => clock.now();
+    const handlers = providerRoutes({
+      ...{ ...parts, providers, cookies: { secure: config.secureCookies } },
+      ...{ dependents: dependentsOnUsers, now },
+    });
     return {
       provides: {},
-      handlers: providerRoutes({
-        ...{ ...parts, providers, cookies: { secure: config.secureCookies } },
-        ...{ dependents: dependentsOnUsers, now: () => clock.now() },
-      }),
+      handlers,
+      settingsParts: [providersPart({ providers, now, audit, changes: parts.changes, handlers })],
     };
   },
 });

@@ -5,6 +5,7 @@ import type { Role } from '../../http/gate/roles.ts';
 import type { Database } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import type { Settings } from '../../state/settings.ts';
+import type { SignPlace } from './places.ts';
 import type { ActiveSession, SessionLifetime } from './schema.ts';
 import * as stored from './settings.ts';
 
@@ -50,22 +51,43 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #settings: Settings;
   readonly #mustAddFactor: (user: string, role: Role) => boolean;
+  readonly #signPlace: SignPlace;
 
-  constructor(db: Database, clock: Clock, settings: Settings, mustAddFactor: (user: string, role: Role) => boolean) {
+  constructor(
+    db: Database,
+    clock: Clock,
+    settings: Settings,
+    mustAddFactor: (user: string, role: Role) => boolean,
+    signPlace: SignPlace,
+  ) {
     this.#db = db;
     this.#clock = clock;
     this.#settings = settings;
     this.#mustAddFactor = mustAddFactor;
+    this.#signPlace = signPlace;
   }
 
   lifetime(): SessionLifetime {
     return this.#settings.get(stored.lifetime) ?? DEFAULT_LIFETIME;
   }
 
+  /** However much it is used. */
+  #atTheLatest(createdAt: number, external: boolean): number {
+    const { longestHours } = this.lifetime();
+    return createdAt + (external ? Math.min(longestHours, EXTERNAL_HOURS) : longestHours) * 3_600_000;
+  }
+
   #end(createdAt: number, external: boolean): number {
-    const { idleMinutes, longestHours } = this.lifetime();
-    const hours = external ? Math.min(longestHours, EXTERNAL_HOURS) : longestHours;
-    return Math.min(this.#clock.now() + idleMinutes * 60_000, createdAt + hours * 3_600_000);
+    const idle = this.#clock.now() + this.lifetime().idleMinutes * 60_000;
+    return Math.min(idle, this.#atTheLatest(createdAt, external));
+  }
+
+  /** A new secret; a user's with what nginx knows it by (image/common/nginx/cistern.conf.in). */
+  #secret(user: string | null, now: number, external: boolean): string {
+    const random = randomBytes(32).toString('base64url');
+    const until = Math.ceil(this.#atTheLatest(now, external) / 1000);
+    const signature = user === null ? null : this.#signPlace(random, until);
+    return signature === null ? random : `${random}.${until}.${signature}`;
   }
 
   /** `user` null: the set-up cookie. Returns what the cookie holds. */
@@ -76,7 +98,7 @@ export class Sessions {
     at: 'here' | 'ldap' | 'oidc' = 'here',
   ): { secret: string; expiresAt: number } {
     const now = this.#clock.now();
-    const secret = randomBytes(32).toString('base64url');
+    const secret = this.#secret(user, now, at !== 'here');
     const expiresAt = user === null ? now + SETUP_MS : this.#end(now, at !== 'here');
     this.#db.transaction(() => {
       this.#db.run('DELETE FROM sessions WHERE expires_at <= ?', now);

@@ -61,6 +61,10 @@ class Buckets {
     this.#all.delete(key);
   }
 
+  clear(): void {
+    this.#all.clear();
+  }
+
   /** After a restart. */
   restore(key: string, failures: number): void {
     this.#all.set(key, { failures, at: this.#now() });
@@ -122,6 +126,12 @@ export class Throttle {
       this.#db?.run('DELETE FROM used_up_guesses WHERE at < ?', now - FREE_GUESSES * ONE_MORE_EACH_MS);
       this.#db?.run('INSERT OR REPLACE INTO used_up_guesses VALUES (?, ?)', key, now);
     });
+  }
+
+  /** Everybody has all guesses again: who is let in at the console has guessed from some address, and knows a password now. */
+  forgive(): void {
+    for (const buckets of [this.#byAddress, this.#byDevice, this.#byName]) buckets.clear();
+    this.#db?.run('DELETE FROM used_up_guesses');
   }
 
   /**

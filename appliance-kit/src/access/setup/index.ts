@@ -1,10 +1,12 @@
 // The first-use wizard.
 import { domain, type Kernel } from '../../domain/domain.ts';
 import type { AuditDomain } from '../audit/index.ts';
+import type { FactorsDomain } from '../factors/index.ts';
 import type { SessionDomain } from '../session/index.ts';
 import type { UsersDomain } from '../users/index.ts';
 import { routes } from './routes.ts';
 import { settings } from './settings.ts';
+import { identityPart } from './settings-part.ts';
 import { Setup, setupRoutes } from './setup.ts';
 import { timeZoneRoutes } from './timezones.ts';
 
@@ -19,13 +21,15 @@ export const setupDomain = domain({
   routes,
   topics: ['setup'],
   settings,
-  create: (parts: Kernel & AuditDomain & UsersDomain & SessionDomain) => {
+  create: (parts: Kernel & AuditDomain & UsersDomain & SessionDomain & FactorsDomain) => {
     const { config } = parts;
     const setupParts = { ...parts, cookies: { secure: config.secureCookies }, codeFile: config.setupCodeFile };
     const setup = new Setup(setupParts);
+    const handlers = setupRoutes(setupParts, setup);
     return {
       provides: { setup } satisfies SetupDomain,
-      handlers: { ...setupRoutes(setupParts, setup), ...timeZoneRoutes() },
+      handlers: { ...handlers, ...timeZoneRoutes() },
+      settingsParts: [identityPart(setupParts, handlers)],
     };
   },
 });

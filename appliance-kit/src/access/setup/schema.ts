@@ -26,6 +26,9 @@ export const NewAdministrator = component('NewAdministrator', {
 export const Identity = component('Identity', {
   hostName: Type.String({ maxLength: 253 }),
   timeZone: Line({ maxLength: 64 }),
+  endPasskeys: Type.Optional(
+    Type.Boolean({ description: 'That passkeys which belong to the present name stop working is known and wanted' }),
+  ),
 });
 export type Identity = Static<typeof Identity>;
 export const NextStep = closed({ step: Type.Enum(['pool', 'destinations', 'done']) }, { $id: 'SetupNextStep' });

@@ -149,3 +149,27 @@ test('names, passwords, host names and time zones that will not do', async (t) =
     '/timeZone',
   ]);
 });
+
+test('before another name is taken, the passkeys that it ends are named, and that they may end is confirmed', async (t) => {
+  const { client, appliance } = await bench(t);
+  await client.setUp();
+  const present = (await client.get('/api/setup')).body.hostName;
+  const add = (id: string, name: string, host: string) =>
+    appliance.db.run(
+      "INSERT INTO passkeys (id, user, name, host, credential_id, public_key, counter, transports_json, created_at) VALUES (?, 'ada', ?, ?, ?, '', 0, '[]', 1)",
+      ...[id, name, host, id],
+    );
+  add('one', 'laptop', `${present}.local`);
+  add('two', 'phone', 'elsewhere.example.org');
+  const rename = (hostName: string, more: object = {}) =>
+    client.post('/api/setup/set-identity', { hostName, timeZone: 'UTC', ...more });
+  // The same first name is still found in its network.
+  assert.equal((await rename(`${present}.example.org`)).status, 200);
+  assert.equal((await rename(present)).status, 200);
+  const refused = await rename('berlin');
+  assert.deepEqual([refused.status, refused.body.code], [409, 'passkeys_end']);
+  assert.match(refused.body.detail, new RegExp(`this one stops working: “laptop” of ada \\(${present}\\.local\\)\\.$`));
+  assert.doesNotMatch(refused.body.detail, /phone/);
+  assert.equal((await client.get('/api/setup')).body.hostName, present, 'nothing was done');
+  assert.equal((await rename('berlin', { endPasskeys: true })).body.hostName, 'berlin');
+});

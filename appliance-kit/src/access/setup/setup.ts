@@ -21,10 +21,11 @@ import type { Platform } from '../../platform/platform.ts';
 import type { Database } from '../../state/database.ts';
 import type { Settings } from '../../state/settings.ts';
 import type { Audit } from '../audit/index.ts';
+import type { Passkeys } from '../factors/index.ts';
 import { from, type Sessions, type Throttle } from '../session/index.ts';
 import { hashPassword, isUserName, NAME_RULE, passwordProblem, type Users } from '../users/index.ts';
 import type { routes } from './routes.ts';
-import type { Setup as SetupDocument, SetupStep } from './schema.ts';
+import type { Identity, Setup as SetupDocument, SetupStep } from './schema.ts';
 import * as stored from './settings.ts';
 import { isTimeZone } from './timezones.ts';
 
@@ -46,6 +47,7 @@ export interface SetupParts {
   readonly db: Database;
   readonly settings: Settings;
   readonly users: Users;
+  readonly passkeys: Pick<Passkeys, 'endingBy'>;
   readonly sessions: Sessions;
   readonly throttle: Throttle;
   readonly audit: Audit;
@@ -54,6 +56,33 @@ export interface SetupParts {
   readonly cookies: CookiePolicy;
   readonly codeFile: string;
   readonly log: Log;
+}
+
+/** Throws why the appliance cannot be called so. */
+export function mustBeIdentity(
+  body: Identity,
+  { platform, passkeys }: Pick<SetupParts, 'platform' | 'passkeys'>,
+): void {
+  const errors: { path: string; message: string }[] = [];
+  if (!isHostName(body.hostName)) {
+    const message = 'must be a host name: letters, digits and hyphens, parts separated by dots';
+    errors.push({ path: '/hostName', message });
+  }
+  if (!isTimeZone(body.timeZone)) errors.push({ path: '/timeZone', message: 'is not a time zone that is known here' });
+  if (errors.length > 0) {
+    const words = errors.map(({ path, message }) => `${path.slice(1)} ${message}`).join('; ');
+    throw fail('invalid_request', `The identity was refused: ${words}.`, undefined, errors);
+  }
+  const before = platform.identity();
+  const ending = passkeys.endingBy(before.hostName.toLowerCase(), body.hostName.toLowerCase());
+  if (ending.length > 0 && body.endPasskeys !== true) {
+    const which = ending.map(({ user, name, host }) => `“${name}” of ${user} (${host})`).join(', ');
+    throw fail(
+      'passkeys_end',
+      `A passkey belongs to a host name. Under the name ${body.hostName} ${ending.length === 1 ? 'this one stops' : 'these stop'} working: ${which}.`,
+      'See that those users can sign in by password and code, then confirm that their passkeys end.',
+    );
+  }
 }
 
 export class Setup {
@@ -200,18 +229,8 @@ export function setupRoutes(
     },
 
     setIdentity: async ({ body, caller }) => {
-      const errors: { path: string; message: string }[] = [];
-      if (!isHostName(body.hostName)) {
-        const message = 'must be a host name: letters, digits and hyphens, parts separated by dots';
-        errors.push({ path: '/hostName', message });
-      }
-      if (!isTimeZone(body.timeZone))
-        errors.push({ path: '/timeZone', message: 'is not a time zone that is known here' });
-      if (errors.length > 0) {
-        const words = errors.map(({ path, message }) => `${path.slice(1)} ${message}`).join('; ');
-        throw fail('invalid_request', `The identity was refused: ${words}.`, undefined, errors);
-      }
       const before = platform.identity();
+      mustBeIdentity(body, parts);
       await platform.setIdentity(body.hostName.toLowerCase(), body.timeZone);
       db.transaction(() => {
         settings.set(stored.named, true);

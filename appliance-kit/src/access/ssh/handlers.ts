@@ -1,5 +1,6 @@
 // Keys for ssh, and whether it is on.
 import { fail } from '../../base/problems/problem.ts';
+import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
@@ -9,14 +10,33 @@ import type { Keys } from './keys.ts';
 import type { routes } from './routes.ts';
 import type { Visits } from './visits.ts';
 
-export function sshRoutes(parts: {
+export interface SshRoutesParts {
   db: Database;
   audit: Audit;
   changes: Changes;
   keys: Keys;
   access: Access;
   visits: Visits;
-}): Handlers<typeof routes> {
+}
+
+/** Adds a user's key, on whosever behalf. */
+export const keyAdder =
+  ({ db, audit, changes, keys, access }: SshRoutesParts) =>
+  async (user: string, line: string, by: Caller) => {
+    keys.mayAdd(user);
+    const read = await access.platform().checkKey(line);
+    const added = db.transaction(() => {
+      const key = keys.add(user, read);
+      const { kind, fingerprint, comment } = key;
+      audit.record(by, 'ssh-key.add', user, null, { kind, fingerprint, comment });
+      return key;
+    });
+    changes.publish('ssh');
+    await access.follow();
+    return added;
+  };
+
+export function sshRoutes(parts: SshRoutesParts, add: ReturnType<typeof keyAdder>): Handlers<typeof routes> {
   const { db, audit, changes, keys, access, visits } = parts;
   return {
     listSshKeys: ({ query, caller }) => {
@@ -25,19 +45,7 @@ export function sshRoutes(parts: {
       throw fail('forbidden', 'Only administrators see the keys of all users.');
     },
 
-    addSshKey: async ({ body, caller }) => {
-      keys.mayAdd(caller.name);
-      const read = await access.platform().checkKey(body.key);
-      const added = db.transaction(() => {
-        const key = keys.add(caller.name, read);
-        const { kind, fingerprint, comment } = key;
-        audit.record(caller, 'ssh-key.add', caller.name, null, { kind, fingerprint, comment });
-        return key;
-      });
-      changes.publish('ssh');
-      await access.follow();
-      return added;
-    },
+    addSshKey: ({ body, caller }) => add(caller.name, body.key, caller),
 
     removeSshKey: async ({ params: { id }, caller }) => {
       db.transaction(() => {

@@ -4,11 +4,12 @@ import type { AuditDomain } from '../audit/index.ts';
 import type { FactorsDomain } from '../factors/index.ts';
 import type { UsersDomain } from '../users/index.ts';
 import { Access } from './access.ts';
-import { sshRoutes } from './handlers.ts';
+import { keyAdder, sshRoutes } from './handlers.ts';
 import { Keys } from './keys.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { settings } from './settings.ts';
+import { sshKeysPart } from './settings-part.ts';
 import { Visits } from './visits.ts';
 
 export interface SshDomain {
@@ -37,9 +38,14 @@ export const sshDomain = domain({
       changes.publish('ssh');
       queueMicrotask(() => void access.follow());
     });
+    const routed = { ...parts, keys, access, visits };
+    const add = keyAdder(routed);
+    const handlers = sshRoutes(routed, add);
+    const available = parts.platform.ssh !== null;
     return {
       provides: { sshNetworks: () => access.networks() } satisfies SshDomain,
-      handlers: sshRoutes({ ...parts, keys, access, visits }),
+      handlers,
+      settingsParts: [sshKeysPart({ users: parts.users, keys, access, available, add, handlers })],
       periodic: [
         { everyMs: EVERYTHING_EVERY_MS, run: () => access.followAll() },
         {

@@ -72,6 +72,14 @@ export class Keys {
       }));
   }
 
+  /** As they are in a settings document. */
+  kept(): { fingerprint: string; user: string; key: string; comment: string }[] {
+    return this.#rows().map((row) => ({
+      ...{ fingerprint: row.fingerprint as string, user: row.user as string },
+      ...{ key: row.key as string, comment: row.comment as string },
+    }));
+  }
+
   /** Those by which somebody may come in now. */
   usable(): { user: string; key: string }[] {
     const obstacles = this.#obstacles();

@@ -25,7 +25,7 @@ export interface TokenParts {
   readonly storaged: Storaged;
 }
 
-function checkNetworks(networks: readonly string[]): void {
+export function checkNetworks(networks: readonly string[]): void {
   const errors = networks.flatMap((text, at) => {
     const problem = networkProblem(text);
     return problem === null ? [] : [{ path: `/networks/${at}`, message: problem }];

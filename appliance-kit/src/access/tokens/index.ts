@@ -9,6 +9,7 @@ import { alertClasses, tokenExpiring } from './alerts.ts';
 import { tokenRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
+import { tokensPart } from './settings-part.ts';
 import { Tokens } from './tokens.ts';
 
 export interface TokensDomain {
@@ -45,13 +46,15 @@ export const tokensDomain = domain({
         }),
       );
     });
+    const handlers = tokenRoutes({ ...parts, tokens });
     return {
       provides: {
         certificateTokens: () => tokens.hasCertificates(),
         tokenByCertificate: (pem, address) => tokens.findByCertificate(pem, address),
       } satisfies TokensDomain,
       identities: { byToken: (secret, address) => tokens.find(secret, address) },
-      handlers: tokenRoutes({ ...parts, tokens }),
+      handlers,
+      settingsParts: [tokensPart({ ...parts, tokens, handlers })],
       start: () => hourly.start(),
       stop: () => hourly.stop(),
     };

@@ -38,4 +38,13 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE tokens ADD COLUMN common_name TEXT; -- of what the certificate's CA issues; NULL: it is the client's own
     `,
   },
+  {
+    sql: `
+  -- Tokens that there were: a document that was exported before does not bring them back.
+  CREATE TABLE withdrawn_tokens (id TEXT PRIMARY KEY) STRICT;
+  CREATE TRIGGER token_withdrawn AFTER DELETE ON tokens BEGIN
+    INSERT OR IGNORE INTO withdrawn_tokens VALUES (old.id);
+  END;
+    `,
+  },
 ];

@@ -1,6 +1,6 @@
 // A token a program signs in with. It is shown once, when it is made.
 
-import { component, Etag, Labels, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
+import { closed, component, Etag, Labels, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { TokenRole } from '../../http/gate/roles.ts';
 
 const Networks = Type.Array(Type.String({ maxLength: 64 }), {
@@ -90,3 +90,20 @@ export const TokenChange = component('TokenChange', {
   selector: Type.Optional(Selector),
 });
 export type TokenChange = Static<typeof TokenChange>;
+
+/** As a settings document has it. */
+export const KeptToken = closed({
+  name: Line({ maxLength: 100 }),
+  role: TokenRole,
+  owner: nullable(Type.String({ maxLength: 256 })),
+  networks: Networks,
+  labels: ForcedLabels,
+  selector: Selector,
+  expiresAt: nullable(Time),
+  certificate: nullable(Type.String({ maxLength: 16_384 })),
+  commonName: nullable(Line({ maxLength: 64 })),
+  hash: Type.Optional(
+    Type.String({ maxLength: 64, writeOnly: true, description: 'SHA-256 of the token; none of a certificate' }),
+  ),
+});
+export type KeptToken = Static<typeof KeptToken>;

@@ -12,7 +12,7 @@ import { secretHash } from '../session/index.ts';
 import { fingerprintOf, holdsAt, isIssued, keyOf, named, type SetCertificate, shownBy } from './certificates.ts';
 import { isInside } from './networks.ts';
 import type { ForcedLabels } from './restrictions.ts';
-import type { Token } from './schema.ts';
+import type { KeptToken, Token } from './schema.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 export const DEFAULT_DAYS = 365;
@@ -123,6 +123,40 @@ export class Tokens {
        WHERE id = ?`,
       ...[name, owner, JSON.stringify(networks), JSON.stringify(labels), selector, expiresAt, id],
     );
+  }
+
+  /** As they are in a settings document. */
+  kept(): (KeptToken & { readonly id: string })[] {
+    return this.#db.all('SELECT * FROM tokens ORDER BY rowid').map((row) => ({
+      ...{ id: row.id as string, name: row.name as string, role: row.role as TokenRole },
+      ...{ owner: row.owner as string | null, networks: JSON.parse(row.networks_json as string) },
+      ...{ labels: JSON.parse(row.labels_json as string), selector: row.selector as string | null },
+      expiresAt: row.expires_at === null ? null : iso(row.expires_at as number),
+      ...{ certificate: row.certificate as string | null, commonName: row.common_name as string | null },
+      // That of a certificate follows from it.
+      ...(row.certificate === null && { hash: row.hash as string }),
+    }));
+  }
+
+  /** Makes or changes one as a settings document has it. */
+  keep(id: string, { name, role, owner, networks, labels, selector, expiresAt, ...by }: KeptToken): void {
+    const { certificate, commonName, hash } = by;
+    const found = certificate === null ? hash : keyOf({ pem: certificate, commonName });
+    const before = this.#db.get('SELECT hash FROM tokens WHERE id = ?', id)?.hash;
+    const values = [name, role, (found ?? before) as string, owner];
+    const rest = [expiresAt === null ? null : Date.parse(expiresAt), JSON.stringify(networks), JSON.stringify(labels)];
+    this.#db.run(
+      `INSERT INTO tokens (id, name, role, hash, owner, expires_at, networks_json, labels_json, selector, certificate,
+         common_name, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+       ON CONFLICT (id) DO UPDATE SET name = ?2, role = ?3, hash = ?4, owner = ?5, expires_at = ?6, networks_json = ?7,
+         labels_json = ?8, selector = ?9, certificate = ?10, common_name = ?11`,
+      ...[id, ...values, ...rest, selector, certificate, commonName, this.#clock.now()],
+    );
+    this.#db.run('DELETE FROM withdrawn_tokens WHERE id = ?', id);
+  }
+
+  wasWithdrawn(id: string): boolean {
+    return this.#db.get('SELECT 1 FROM withdrawn_tokens WHERE id = ?', id) !== undefined;
   }
 
   handOver(from: string, to: string): void {

@@ -1,6 +1,6 @@
 // A file with the administrators' password hashes and what their second factors are checked with, for supportd's page: it
-// has to know who may sign in when akd and its database are gone. Who is disabled, or has not replaced a one-time password, is not in it. Readable by akd and root
-// alone; it is in no support bundle.
+// has to know who may sign in when akd and its database are gone. Who is disabled, or has not replaced a one-time password, is not in it. Readable by akd and by the
+// group of its folder, which is supportd's; it is in no support bundle.
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../../state/database.ts';
@@ -21,6 +21,6 @@ export function keepAdministrators(
     ...secondFactorsOf(row.name as string),
   }));
   const file = join(state, 'administrators.json');
-  writeFileSync(`${file}.new`, `${JSON.stringify(list)}\n`, { mode: 0o600 });
+  writeFileSync(`${file}.new`, `${JSON.stringify(list)}\n`, { mode: 0o640 });
   renameSync(`${file}.new`, file);
 }

@@ -6,6 +6,7 @@ import { keepAdministrators } from './administrators.ts';
 import { type Dependent, userRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
+import { usersPart } from './settings-part.ts';
 import { Users } from './users.ts';
 
 export { hashPassword, isOutdated, TooManyAtOnce, verifyPassword } from './passwords.ts';
@@ -15,6 +16,7 @@ export {
   type ExternalAccounts,
   isUserName,
   NAME_RULE,
+  ONE_TIME_MS,
   readableSecret,
   type SecondFactors,
   type Users,
@@ -42,9 +44,12 @@ export const usersDomain = domain({
     };
     const users = new Users(db, clock, keep);
     const dependents: Dependent[] = [];
+    const routed = { db, users, audit, changes, dependents, allRoutes };
+    const handlers = userRoutes(routed);
     return {
       provides: { users, dependentsOnUsers: dependents } satisfies UsersDomain,
-      handlers: userRoutes({ db, users, audit, changes, dependents, allRoutes }),
+      handlers,
+      settingsParts: [usersPart({ ...routed, handlers })],
       start: keep,
     };
   },

@@ -62,6 +62,19 @@ export async function hashPassword(password: string, known = true): Promise<stri
 /** What is compared with when there is no such user, or one without a password: no password has this key, and it takes as long. */
 const nobody = phc(COST, randomBytes(16), randomBytes(KEY_BYTES));
 
+/** Whether it is a hash as it is stored, which costs no more to compare with than one of ours could. */
+export function isPasswordHash(text: string): boolean {
+  const [, memory, passes, parallelism] =
+    /^\$argon2id\$v=19\$m=(\d{1,6}),t=(\d{1,2}),p=(\d)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{43,86}$/.exec(text) ?? [];
+  return (
+    Number(memory) <= 262_144 &&
+    Number(memory) >= 8 &&
+    Number(passes) >= 1 &&
+    Number(passes) <= 16 &&
+    Number(parallelism) >= 1
+  );
+}
+
 /** Whether a stored hash should be replaced when its password is given next. */
 export const isOutdated = (stored: string) =>
   !stored.startsWith(phc(COST, Buffer.alloc(0), Buffer.alloc(0)).slice(0, -2));

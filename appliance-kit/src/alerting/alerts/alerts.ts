@@ -11,9 +11,12 @@ import { oneLine } from '../../base/words.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database, Row } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import type { AlertClass } from '../catalogue/alert-class.ts';
+import type { AlertClass, AnyAlertClass } from '../catalogue/alert-class.ts';
 import type { Silences, Subject } from '../silences/index.ts';
+import { conditionOf } from './filter.ts';
+import { Groups } from './groups.ts';
 import type { AlertFacts, Message, Recipient, Recipients } from './message.ts';
+import { type Neighbours, neighbours } from './neighbours.ts';
 import type { Routing } from './routing.ts';
 import type { Alert, AlertHistory, AlertQuery, Delivery, DeliveryEvent, Escalation, HistoryKind } from './schema.ts';
 
@@ -24,6 +27,8 @@ export interface Raise<Args> {
   readonly ruleName?: string;
   readonly value?: number;
   readonly limit?: number;
+  /** Of both, as `bytes/s`. */
+  readonly unit?: string;
   /** Ids of the destinations that get it; none: those of its class. */
   readonly only?: readonly string[];
   /** A destination that does not get it: it is what the alert is about. */
@@ -39,6 +44,8 @@ export interface AlertParts {
   readonly hostName: () => string;
   readonly routing: Routing;
   readonly silences: Silences;
+  /** Every class there is. */
+  readonly classes: readonly AnyAlertClass[];
 }
 
 const MAX_TEXT = 4000;
@@ -57,6 +64,7 @@ function finite(value: number | undefined): number | null {
 function factsFrom(row: Row): AlertFacts {
   return {
     id: row.id as string,
+    groupId: row.group_id as string,
     class: row.class as string,
     title: row.title as string,
     text: row.text as string,
@@ -66,6 +74,7 @@ function factsFrom(row: Row): AlertFacts {
     clearedAt: row.cleared_at === null ? null : iso(row.cleared_at as number),
     value: row.value as number | null,
     limit: row.limit as number | null,
+    unit: row.unit as string,
     labels: JSON.parse(row.labels_json as string),
     ruleId: row.rule_id as string | null,
     ruleName: row.rule_name as string | null,
@@ -88,13 +97,20 @@ function subjectOf(row: Row): Subject {
 }
 
 export class Alerts {
+  readonly groups: Groups;
   readonly #parts: AlertParts;
   #tidiedAt = Number.NEGATIVE_INFINITY;
   #recipients: Recipients = { enabled: () => [], known: () => false };
   #written: () => void = () => {};
+  #raised: (alert: AlertFacts) => void = () => {};
 
   constructor(parts: AlertParts) {
     this.#parts = parts;
+    this.groups = new Groups({
+      ...parts,
+      describe: (row) => this.#describe(row),
+      holding: (row) => this.#parts.silences.holding(subjectOf(row)),
+    });
   }
 
   /** Called once, by the destinations. */
@@ -105,6 +121,11 @@ export class Alerts {
   /** Called once: `written` is called after a message was written, to have it taken to the journal. */
   onWritten(written: () => void): void {
     this.#written = written;
+  }
+
+  /** Called once: `raised` is called of each alert that is new, in the transaction that writes it. */
+  onRaised(raised: (alert: AlertFacts) => void): void {
+    this.#raised = raised;
   }
 
   /** The id of the alert, or null when none is sent: it is active already, or another alert explains it. */
@@ -124,11 +145,12 @@ export class Alerts {
       if (kind.dependsOn(args).some((cause) => this.activeByKey(cause) !== undefined)) return false;
       const escalation = request.escalation ?? routing.escalation(kind.class);
       const escalates = escalation !== null && kind.transient !== true;
+      const group = this.groups.join(kind.class, request.ruleId ?? null, now);
       db.run(
         `INSERT INTO alerts (id, class, dedup_key, title, text, severity, state, raised_at, cleared_at, value, "limit",
-           labels_json, rule_id, rule_name, impact, response, action, page, only_json, except_id, escalate_at,
-           escalate_to_json)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           unit, labels_json, rule_id, rule_name, impact, response, action, page, only_json, except_id, escalate_at,
+           escalate_to_json, group_number, group_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         id,
         kind.class,
         key,
@@ -140,6 +162,7 @@ export class Alerts {
         kind.transient ? now : null,
         finite(request.value),
         finite(request.limit),
+        request.unit ?? '',
         JSON.stringify(kind.labels(args)),
         request.ruleId ?? null,
         request.ruleName ?? null,
@@ -151,8 +174,12 @@ export class Alerts {
         request.except ?? null,
         escalates ? now + escalation.afterSeconds * 1000 : null,
         JSON.stringify(escalates ? escalation.destinations : []),
+        group.number,
+        group.id,
       );
-      this.#tellOrHold(db.get('SELECT * FROM alerts WHERE id = ?', id) as Row, 'raise');
+      const row = db.get('SELECT * FROM alerts WHERE id = ?', id) as Row;
+      this.#tellOrHold(row, 'raise');
+      this.#raised(factsFrom(row));
       return true;
     });
     if (!raised) return null;
@@ -258,6 +285,7 @@ export class Alerts {
     const { db, clock } = this.#parts;
     const now = clock.now();
     let any = false;
+    this.groups.settle();
     // The first time, whatever ended while akd was not running.
     const first = this.#tidiedAt === Number.NEGATIVE_INFINITY;
     if (this.#parts.silences.tick() || first) this.release();
@@ -275,6 +303,7 @@ export class Alerts {
       db.run('DELETE FROM deliveries WHERE at < ?', now - KEPT_MS);
       db.run('DELETE FROM alert_history WHERE at < ?', now - KEPT_MS);
       db.run("DELETE FROM alerts WHERE state = 'cleared' AND cleared_at < ?", now - KEPT_MS);
+      this.groups.forget(now - KEPT_MS);
     });
   }
 
@@ -484,46 +513,29 @@ export class Alerts {
     return this.#describe(this.#row(id));
   }
 
+  /** Without who was sent it and what else happened to it. */
+  facts(id: string): AlertFacts {
+    return factsFrom(this.#row(id));
+  }
+
+  /** Those that were raised between two times, both included; in groups of a class or rule, the one with the first of them first. */
+  around(from: number, to: number, except: string): Neighbours[] {
+    return neighbours(this.#parts.db, from, to, except);
+  }
+
   /** Without the rest, which takes a hundred times as long: for those who ask about thousands. */
   raisedAt(id: string): string {
     return iso(this.#row(id).raised_at as number);
   }
 
-  #where(query: Omit<AlertQuery, 'limit'>): { sql: string; values: (string | number)[] } {
-    const { db } = this.#parts;
-    const conditions = ['1'];
-    const values: (string | number)[] = [];
-    const and = (condition: string, ...given: (string | number)[]) => {
-      conditions.push(condition);
-      values.push(...given);
-    };
-    if (query.before !== undefined) {
-      const row = db.get('SELECT number FROM alerts WHERE id = ?', query.before);
-      if (row === undefined) throw fail('not_found', `There is no alert ${query.before}.`);
-      and('number < ?', row.number as number);
-    }
-    if ((query.state ?? 'active') === 'active') and("state = 'active'");
-    if (query.severity?.length) and(`severity IN (${query.severity.map(() => '?').join(', ')})`, ...query.severity);
-    // LIKE's own signs, given by a person, mean themselves.
-    const like = (text: string) => text.replace(/[\\%_]/g, '\\$&');
-    if (query.class?.endsWith('*')) and(`class LIKE ? ESCAPE '\\'`, `${like(query.class.slice(0, -1))}%`);
-    else if (query.class) and('class = ?', query.class);
-    if (query.search) {
-      const text = `%${like(query.search)}%`;
-      and(
-        `(title LIKE ? ESCAPE '\\' OR text LIKE ? ESCAPE '\\' OR labels_json LIKE ? ESCAPE '\\')`,
-        ...[text, text, text],
-      );
-    }
-    if (query.from !== undefined) and('raised_at >= ?', query.from * 1000);
-    if (query.to !== undefined) and('raised_at < ?', query.to * 1000);
-    return { sql: conditions.join(' AND '), values };
-  }
-
   list(query: AlertQuery): Alert[] {
-    const { sql, values } = this.#where(query);
+    const { sql, values } = conditionOf(query);
+    const before = query.before === undefined ? Number.MAX_SAFE_INTEGER : (this.#row(query.before).number as number);
     return this.#parts.db
-      .all(`SELECT * FROM alerts WHERE ${sql} ORDER BY number DESC LIMIT ?`, ...values, query.limit ?? 100)
+      .all(
+        `SELECT * FROM alerts WHERE ${sql} AND number < ? ORDER BY number DESC LIMIT ?`,
+        ...[...values, before, query.limit ?? 100],
+      )
       .map((row) => this.#describe(row));
   }
 
@@ -544,14 +556,5 @@ export class Alerts {
     const sql = "SELECT severity, count(*) AS n FROM alerts WHERE state = 'active' GROUP BY severity";
     for (const row of this.#parts.db.all(sql)) counts[row.severity as Alert['severity']] = row.n as number;
     return counts;
-  }
-
-  /** The worst and oldest of the active ones, for the status page. */
-  worst(): Alert | undefined {
-    const row = this.#parts.db.get(
-      `SELECT * FROM alerts WHERE state = 'active'
-       ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, number LIMIT 1`,
-    );
-    return row && this.#describe(row);
   }
 }

@@ -13,6 +13,7 @@ const COLUMNS: readonly [string, (alert: Alert) => string | number | null][] = [
   ['text', (alert) => alert.text],
   ['value', (alert) => alert.value],
   ['limit', (alert) => alert.limit],
+  ['unit', (alert) => alert.unit],
   ['rule', (alert) => alert.ruleName],
   [
     'labels',

@@ -8,10 +8,16 @@ import { alertRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Routing } from './routing.ts';
+import { alertClassesPart } from './settings-part.ts';
 
 export type { Alerts } from './alerts.ts';
 export type { Conditions } from './conditions.ts';
-export type { Message, MessageGroup } from './message.ts';
+export type { Groups } from './groups.ts';
+export { AlertGroup } from './groups-schema.ts';
+export { type AlertFacts, type Message, type MessageGroup, pageOf } from './message.ts';
+export { Neighbours } from './neighbours.ts';
+export { toDestinations } from './settings-part.ts';
+export { sharedWords } from './shared.ts';
 
 export interface AlertsDomain {
   readonly alerts: Alerts;
@@ -26,11 +32,12 @@ export const alertsDomain = domain({
   migrations,
   create: ({ db, clock, changes, alertClasses, hostName, audit, silences }: Kernel & AuditDomain & SilencesDomain) => {
     const routing = new Routing({ db, audit, changes, classes: alertClasses });
-    const alerts = new Alerts({ db, clock, changes, hostName, routing, silences });
+    const alerts = new Alerts({ db, clock, changes, hostName, routing, silences, classes: alertClasses });
     silences.actOn({ changed: () => alerts.release(), activeSubjects: () => alerts.activeSubjects() });
     return {
       provides: { alerts, routing, conditions: new Conditions(alerts, clock) } satisfies AlertsDomain,
-      handlers: alertRoutes({ alerts, routing, db, audit }),
+      settingsParts: [alertClassesPart(routing)],
+      handlers: alertRoutes({ alerts, routing, silences, clock, db, audit }),
       periodic: [{ everyMs: 1_000, run: () => alerts.tick() }],
     };
   },

@@ -1,5 +1,6 @@
 // What a destination is sent about an alert.
 import type { Alert, DeliveryEvent } from './schema.ts';
+import type { Shared } from './shared.ts';
 
 /** The part of an alert that is the same for all recipients. */
 export type AlertFacts = Omit<
@@ -26,6 +27,13 @@ export interface Message {
 export interface MessageGroup {
   readonly kind: 'burst' | 'digest';
   readonly count: number;
+  /** The group of all of them; not there when they are of several. */
+  readonly groupId?: string;
+  /** How many series their rule is about, where that is known. */
+  readonly of?: number;
+  /** What they have in common, in a sentence; empty: nothing, or nothing that the others have not. */
+  readonly shared?: string;
+  readonly apart?: Shared['apart'];
   /** The first of them. */
   readonly items: readonly {
     readonly id: string;
@@ -48,4 +56,10 @@ export interface Recipients {
   enabled(): readonly Recipient[];
   /** Whether there is such a destination, on or off. */
   known(id: string): boolean;
+}
+
+/** Where on the page a message is looked at: the alert, the group of many, or the log. */
+export function pageOf({ alert, group }: Pick<Message, 'alert' | 'group'>): string {
+  if (group === undefined) return `/alerts/${encodeURIComponent(alert.id)}`;
+  return group.groupId === undefined ? '/alerts/log' : `/alerts/${group.groupId}`;
 }

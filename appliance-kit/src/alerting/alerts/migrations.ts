@@ -61,4 +61,37 @@ export const migrations: readonly Migration[] = [
   UPDATE alert_history SET kind = 'suppressed' WHERE kind = 'held';
     `,
   },
+  {
+    sql: `
+  CREATE INDEX alerts_raised_at ON alerts (raised_at);
+    `,
+  },
+  {
+    sql: `
+  ALTER TABLE alerts ADD COLUMN unit TEXT NOT NULL DEFAULT '';  -- of value and limit
+    `,
+  },
+  {
+    sql: `
+  -- Alerts of one class, of thresholds of one rule, that were raised together.
+  CREATE TABLE alert_groups (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    class TEXT NOT NULL,
+    rule_id TEXT,
+    first_at INTEGER NOT NULL,
+    last_at INTEGER NOT NULL,
+    shared_json TEXT                     -- what they have in common, as it was when the last of them had come
+  ) STRICT;
+  CREATE INDEX alert_groups_open ON alert_groups (class, rule_id, last_at);
+  CREATE INDEX alert_groups_unsettled ON alert_groups (last_at) WHERE shared_json IS NULL;
+  -- What was raised before there were groups is alone in its own.
+  INSERT INTO alert_groups (number, id, class, rule_id, first_at, last_at)
+    SELECT number, 'bu' || substr(id, 3), class, rule_id, raised_at, raised_at FROM alerts;
+  ALTER TABLE alerts ADD COLUMN group_number INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE alerts ADD COLUMN group_id TEXT NOT NULL DEFAULT '';
+  UPDATE alerts SET group_number = number, group_id = 'bu' || substr(id, 3);
+  CREATE INDEX alerts_group ON alerts (group_number, state, severity, acknowledged_at, cleared_at);
+    `,
+  },
 ];

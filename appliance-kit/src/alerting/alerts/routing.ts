@@ -130,6 +130,28 @@ export class Routing {
     return found;
   }
 
+  /** Those of which something was decided. */
+  decided(): Record<string, ClassRoute> {
+    const known = (name: string) => this.#undecided.has(name);
+    return Object.fromEntries([...this.#routes].filter(([name]) => known(name)));
+  }
+
+  has(name: string): boolean {
+    return this.#undecided.has(name);
+  }
+
+  /** As if nothing had been decided. */
+  reset(name: string, caller: Caller): void {
+    const { db, audit, changes } = this.#parts;
+    const before = this.#route(name);
+    db.transaction(() => {
+      db.run('DELETE FROM class_routes WHERE class = ?', name);
+      audit.record(caller, 'alert-class.route', name, before, this.#undecided.get(name) ?? null);
+    });
+    this.#routes.delete(name);
+    changes.publish('alert-classes', name);
+  }
+
   set(name: string, route: ClassRoute, caller: Caller): AlertKind {
     const { db, audit, changes } = this.#parts;
     const before = this.get(name);

@@ -49,6 +49,7 @@ export type AlertHistory = Static<typeof AlertHistory>;
 
 export const Alert = component('Alert', {
   id: Type.String(),
+  groupId: Type.String({ description: 'of those that were raised with it' }),
   class: Type.String({ description: 'stable, as threshold.exceeded' }),
   title: Type.String(),
   text: Type.String(),
@@ -58,6 +59,7 @@ export const Alert = component('Alert', {
   clearedAt: nullable(Time),
   value: nullable(Type.Number()),
   limit: nullable(Type.Number()),
+  unit: Type.String({ description: 'of value and limit, as seconds or bytes/s; empty when nobody knows it' }),
   labels: Labels,
   ruleId: nullable(Type.String()),
   ruleName: nullable(Type.String()),
@@ -79,7 +81,7 @@ export const Alert = component('Alert', {
 });
 export type Alert = Static<typeof Alert>;
 
-const filter = {
+export const filter = {
   state: Type.Optional(Type.Enum(['active', 'all'])),
   severity: Type.Optional(Type.Array(Severity, { maxItems: 3 })),
   class: Type.Optional(Type.String({ maxLength: 100, description: 'a class, or the beginning of some: pool.*' })),

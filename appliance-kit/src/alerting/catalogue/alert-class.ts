@@ -30,6 +30,8 @@ export interface AlertClass<Args> {
   readonly visibleAfterSeconds: number;
   /** A transient event, not a condition: it is never active. */
   readonly transient?: boolean;
+  /** Of a class that rules raise: what the title of many says behind the name of the rule. */
+  readonly together?: string;
   /** Kept in the log and not sent, unless it is set otherwise. */
   readonly muted?: boolean;
 }

@@ -215,6 +215,10 @@ export class Destinations {
     return this.#describe(row);
   }
 
+  all(): StoredDestination[] {
+    return this.#db.all('SELECT * FROM destinations ORDER BY rowid').map((row) => this.#fromRow(row));
+  }
+
   stored(id: string): StoredDestination | undefined {
     const row = this.#db.get('SELECT * FROM destinations WHERE id = ?', id);
     return row && this.#fromRow(row);

@@ -3,6 +3,7 @@
 import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
+import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
@@ -44,6 +45,7 @@ export function testMessage(hostName: string, now: number): Message {
     at: iso(now),
     hostName,
     alert: {
+      groupId: '',
       id: newId('test', now),
       class: 'test.message',
       title: `Test message from ${hostName}`,
@@ -54,6 +56,7 @@ export function testMessage(hostName: string, now: number): Message {
       clearedAt: null,
       value: null,
       limit: null,
+      unit: '',
       labels: {},
       ruleId: null,
       ruleName: null,
@@ -66,67 +69,90 @@ export function testMessage(hostName: string, now: number): Message {
   };
 }
 
-export function destinationRoutes(parts: DestinationParts): Handlers<typeof routes> {
-  const { db, clock, destinations, deliveries, audit, changes, send, hostName, reach } = parts;
-  const checked = (id: string, input: DestinationInput, stored?: StoredDestination): StoredDestination => {
+/** Making, changing and removing destinations, by whichever way it is asked for. */
+export function destinationActions(parts: DestinationParts) {
+  const { db, destinations, deliveries, audit, changes, reach } = parts;
+  const check = (id: string, input: DestinationInput, stored?: StoredDestination): StoredDestination => {
     const destination = complete(id, input, stored);
     mustBeReachable(destination, reach);
     return destination;
   };
+  const mustBeStored = (id: string) => {
+    const stored = destinations.stored(id);
+    if (stored === undefined) throw fail('not_found', `There is no destination ${id}.`);
+    return stored;
+  };
+  return {
+    check,
+    mustBeStored,
+
+    create: async (id: string, input: DestinationInput, by: Caller) => {
+      const destination = check(id, input);
+      // First its place in the journal: an alert that is raised in between must find it there.
+      if (destination.enabled) await deliveries.join(id);
+      db.transaction(() => {
+        destinations.insert(destination);
+        audit.record(by, 'destination.create', destination.name, null, destination);
+      });
+      if (destination.enabled) deliveries.attend(id);
+      changes.publish('destinations', id);
+    },
+
+    update: async (id: string, input: DestinationInput, by: Caller) => {
+      const before = mustBeStored(id);
+      const after = check(id, input, before);
+      if (after.enabled && !before.enabled) await deliveries.join(id);
+      db.transaction(() => {
+        destinations.update(after);
+        audit.record(by, 'destination.update', after.name, before, after);
+      });
+      if (after.enabled) deliveries.attend(id);
+      else await deliveries.leave(id);
+      changes.publish('destinations', id);
+    },
+
+    remove: async (id: string, by: Caller) => {
+      const before = mustBeStored(id);
+      db.transaction(() => {
+        destinations.remove(id);
+        audit.record(by, 'destination.delete', before.name, before, null);
+      });
+      await deliveries.leave(id);
+      changes.publish('destinations', id);
+    },
+  };
+}
+
+export function destinationRoutes(
+  parts: DestinationParts,
+  { check, mustBeStored, create, update, remove }: ReturnType<typeof destinationActions>,
+): Handlers<typeof routes> {
+  const { clock, destinations, audit, send, hostName } = parts;
   return {
     listDestinations: () => ({ items: destinations.list() }),
 
     createDestination: async ({ body, caller }) => {
-      const destination = checked(destinations.newId(), body);
-      // First its place in the journal: an alert that is raised in between must find it there.
-      if (destination.enabled) await deliveries.join(destination.id);
-      db.transaction(() => {
-        destinations.insert(destination);
-        audit.record(caller, 'destination.create', destination.name, null, destination);
-      });
-      if (destination.enabled) deliveries.attend(destination.id);
-      changes.publish('destinations', destination.id);
-      return destinations.get(destination.id);
+      const id = destinations.newId();
+      await create(id, body, caller);
+      return destinations.get(id);
     },
 
-    getDestination: ({ params }) => {
-      if (destinations.stored(params.id) === undefined)
-        throw fail('not_found', `There is no destination ${params.id}.`);
+    getDestination: ({ params }) => destinations.get(mustBeStored(params.id).id),
+
+    updateDestination: async ({ params, body, caller }) => {
+      await update(params.id, body, caller);
       return destinations.get(params.id);
     },
 
-    updateDestination: async ({ params, body, caller }) => {
-      const before = destinations.stored(params.id);
-      if (before === undefined) throw fail('not_found', `There is no destination ${params.id}.`);
-      const after = checked(params.id, body, before);
-      if (after.enabled && !before.enabled) await deliveries.join(after.id);
-      db.transaction(() => {
-        destinations.update(after);
-        audit.record(caller, 'destination.update', after.name, before, after);
-      });
-      if (after.enabled) deliveries.attend(after.id);
-      else await deliveries.leave(after.id);
-      changes.publish('destinations', after.id);
-      return destinations.get(after.id);
-    },
-
     deleteDestination: async ({ params, caller }) => {
-      const before = destinations.stored(params.id);
-      if (before === undefined) throw fail('not_found', `There is no destination ${params.id}.`);
-      db.transaction(() => {
-        destinations.remove(params.id);
-        audit.record(caller, 'destination.delete', before.name, before, null);
-      });
-      await deliveries.leave(params.id);
-      changes.publish('destinations', params.id);
+      await remove(params.id, caller);
       return undefined;
     },
 
     testDestination: async ({ body, caller }) => {
       const { id, ...input } = body;
-      const stored = id === undefined ? undefined : destinations.stored(id);
-      if (id !== undefined && stored === undefined) throw fail('not_found', `There is no destination ${id}.`);
-      const destination = checked(id ?? destinations.newId(), input, stored);
+      const stored = id === undefined ? undefined : mustBeStored(id);
+      const destination = check(id ?? destinations.newId(), input, stored);
       audit.record(caller, 'destination.test', destination.name);
       const exchange: ExchangeLine[] = [];
       const line = (direction: ExchangeLine['direction'], text: string) => {

@@ -6,11 +6,12 @@ import { SealedFields } from '../../state/sealed-fields.ts';
 import type { AlertsDomain } from '../alerts/index.ts';
 import { Deliveries } from './deliveries.ts';
 import { Destinations, SECRETS } from './destinations.ts';
-import { destinationRoutes } from './handlers.ts';
+import { type DestinationParts, destinationActions, destinationRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { anywhere, elsewhere } from './reach.ts';
 import { routes } from './routes.ts';
 import { Senders } from './send.ts';
+import { destinationsPart } from './settings-part.ts';
 import { snmpIdentity, snmpSettings } from './snmp/identity.ts';
 import { SnmpSender } from './snmp/send.ts';
 
@@ -63,12 +64,15 @@ export const destinationsDomain = domain({
     };
     alerts.sendTo(recipients);
     routing.sendTo(recipients);
+    const routed: DestinationParts = {
+      ...{ db, clock, destinations, deliveries, audit, changes, hostName, reach },
+      send: (destination, message, line) => senders.send(destination, message, line),
+    };
+    const actions = destinationActions(routed);
     return {
       provides: { destinations, deliveries, senders, snmpEngineId: snmp.engineId } satisfies DestinationsDomain,
-      handlers: destinationRoutes({
-        ...{ db, clock, destinations, deliveries, audit, changes, hostName, reach },
-        send: (destination, message, line) => senders.send(destination, message, line),
-      }),
+      handlers: destinationRoutes(routed, actions),
+      settingsParts: [destinationsPart({ destinations, ...actions })],
     };
   },
 });

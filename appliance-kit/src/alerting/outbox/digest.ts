@@ -2,12 +2,13 @@
 
 import type { Audit } from '../../access/audit/index.ts';
 import type { Clock } from '../../base/clock.ts';
+import { asked, onePart } from '../../domain/settings-part.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Entry } from '../../schedules/timetable.ts';
 import { type Settings, setting } from '../../state/settings.ts';
 import type { routes } from './routes.ts';
-import type { DigestInput } from './schema.ts';
+import { DigestInput } from './schema.ts';
 
 interface Kept extends DigestInput {
   /** When it was last sent, or switched on. */
@@ -80,3 +81,11 @@ export function digestRoutes(parts: {
     },
   };
 }
+
+export const digestPart = (digest: Digest, handlers: Handlers<typeof routes>) =>
+  onePart({
+    ...{ name: 'alert-digest', title: 'Daily digest of alerts', version: 1, schema: DigestInput },
+    covers: ['setDigest'],
+    read: () => digest.get(),
+    set: (body, caller) => asked(handlers.setDigest, { body, caller }),
+  });

@@ -3,14 +3,14 @@
 
 import { iso } from '../../base/clock.ts';
 import { plural } from '../../base/words.ts';
-import type { Message, MessageGroup } from '../alerts/index.ts';
+import { type Groups, type Message, type MessageGroup, sharedWords } from '../alerts/index.ts';
 
 /** How many of them a message names; the log has the rest. */
 const NAMED = 50;
 const IN_TEXT = 10;
 
 const rank = { critical: 0, warning: 1, info: 2 } as const;
-const words = { raise: 'raised', repost: 'still active', escalate: 'not acknowledged', clear: 'cleared' } as const;
+const said = { raise: 'raised', repost: 'still active', escalate: 'not acknowledged', clear: 'cleared' } as const;
 
 /** In which order the events of a class are sent: an all-clear never before what it is about. */
 export const ORDER: readonly Message['event'][] = ['raise', 'escalate', 'repost', 'clear'];
@@ -21,6 +21,9 @@ function common<T>(items: readonly T[]): T | null {
   return first !== undefined && items.every((one) => one === first) ? first : null;
 }
 
+/** Names the many, and says what they have in common. */
+export type About = Pick<Groups, 'sharedBy' | 'titleOf'>;
+
 /** @param messages at least one; of one event and class unless it is a digest */
 export function merged(
   id: string,
@@ -28,21 +31,38 @@ export function merged(
   messages: readonly Message[],
   now: number,
   thread: string,
+  about: About,
 ): Message {
   const first = messages[0] as Message;
   const worst = [...messages].sort((a, b) => rank[a.alert.severity] - rank[b.alert.severity])[0] as Message;
   const digest = kind === 'digest';
   const event = digest ? 'raise' : first.event;
+  const count = messages.length;
+  const ruleId = common(messages.map(({ alert }) => alert.ruleId));
   const rule = common(messages.map(({ alert }) => alert.ruleName));
-  const of = rule === null ? `of the class ${first.alert.class}` : `by the rule “${rule}”`;
-  const title = digest
-    ? `The day’s ${plural(messages.length, 'message')} that could wait`
-    : `${plural(messages.length, 'alert')} ${of}`;
+  // What an older version wrote has none.
+  const groupId = digest ? null : (common(messages.map(({ alert }) => alert.groupId)) ?? null);
+  const shared = digest
+    ? null
+    : about.sharedBy(
+        messages.map(({ alert }) => alert.labels),
+        ruleId,
+      );
+  const words = shared === null ? '' : sharedWords(shared, count);
+  const title =
+    shared === null
+      ? `The day’s ${plural(count, 'message')} that could wait`
+      : rule === null
+        ? `${plural(count, 'alert')} of the class ${first.alert.class}`
+        : about.titleOf({
+            ...{ class: first.alert.class, ruleName: rule, firstTitle: first.alert.title },
+            ...{ count, series: shared.series, of: shared.of },
+          });
   const named = messages.slice(0, IN_TEXT).map(({ alert }) => alert.title);
-  const more = messages.length > IN_TEXT ? ` And ${messages.length - IN_TEXT} more.` : '';
+  const more = count > IN_TEXT ? ` And ${count - IN_TEXT} more.` : '';
   const text = digest
-    ? `${plural(messages.length, 'message')}: ${named.join('; ')}.${more}`
-    : `${plural(messages.length, 'alert')} ${of} ${messages.length === 1 ? 'is' : 'are'} ${words[event]}: ${named.join('; ')}.${more}`;
+    ? `${plural(count, 'message')}: ${named.join('; ')}.${more}`
+    : `${title}, ${said[event]}.${words && ` ${words}`} ${count > IN_TEXT ? 'The first of them' : 'They are'}: ${named.join('; ')}.${more}`;
   return {
     version: 1,
     eventId: id,
@@ -52,7 +72,10 @@ export function merged(
     thread,
     group: {
       kind,
-      count: messages.length,
+      count,
+      ...(groupId !== null && { groupId }),
+      ...(shared !== null && { shared: words, apart: shared.apart }),
+      ...(shared?.of != null && { of: shared.of }),
       items: messages.slice(0, NAMED).map((one) => ({
         ...{ id: one.alert.id, event: one.event, at: one.at, severity: one.alert.severity },
         ...{ title: one.alert.title, text: one.alert.text },
@@ -60,6 +83,7 @@ export function merged(
     },
     alert: {
       id,
+      groupId: groupId ?? '',
       class: digest ? 'alerts.digest' : first.alert.class,
       title,
       text,
@@ -67,13 +91,13 @@ export function merged(
       state: event === 'clear' ? 'cleared' : 'active',
       raisedAt: first.alert.raisedAt,
       clearedAt: event === 'clear' ? iso(now) : null,
-      ...{ value: null, limit: null, labels: {}, noData: false },
-      ruleId: rule === null ? null : first.alert.ruleId,
+      ...{ value: null, limit: null, unit: '', labels: shared?.common ?? {}, noData: false },
+      ruleId: digest ? null : ruleId,
       ruleName: rule,
       impact: digest ? 'None of it is urgent.' : first.alert.impact,
       response: digest ? 'It was gathered through the day.' : first.alert.response,
       action: digest ? 'See the log for what there was.' : first.alert.action,
-      page: '/alerts/log',
+      page: groupId === null ? '/alerts/log' : `/alerts/${groupId}`,
     },
   };
 }
@@ -113,6 +137,10 @@ export class Bursts {
     const quiet = Math.max(0, seen.changed + quietMs - now);
     const patience = Math.max(0, seen.since + maxMs - now);
     return { wait: Math.max(after, Math.min(quiet, patience)), merge: true };
+  }
+
+  isBurst(count: number): boolean {
+    return count > this.#options.many;
   }
 
   sent(name: string, merge: boolean, now: number): void {

@@ -6,7 +6,7 @@ import type { MachineDomain } from '../../system/machine/index.ts';
 import type { AlertsDomain } from '../alerts/index.ts';
 import type { DestinationsDomain } from '../destinations/index.ts';
 import { alertClasses, deliveryRefused } from './alerts.ts';
-import { Digest, digestRoutes, digestSetting } from './digest.ts';
+import { Digest, digestPart, digestRoutes, digestSetting } from './digest.ts';
 import { Journal } from './journal.ts';
 import { migrations } from './migrations.ts';
 import { Outbox } from './outbox.ts';
@@ -30,7 +30,7 @@ export const outboxDomain = domain({
     const journal = new Journal(config.cistern, join(config.state, 'outbox'), log);
     const digest = new Digest(settings, clock);
     const outbox = new Outbox({
-      ...{ digest, db, clock, journal, destinations, changes, log, ...deliveryTiming },
+      ...{ digest, about: alerts.groups, db, clock, journal, destinations, changes, log, ...deliveryTiming },
       send: (destination, message) => senders.send(destination, message),
       refused: ({ id, name }, { eventId, alert: { class: of, title } }, error) => {
         // Nor is an alert raised when a message about a refusal was refused.
@@ -43,9 +43,11 @@ export const outboxDomain = domain({
     deliveries.doneBy(outbox);
     machine.onLinkUp(() => outbox.tryAgain());
     timetable.add(() => digest.entries(outbox));
+    const handlers = digestRoutes({ digest, outbox, audit, changes });
     return {
       provides: { outbox, journal } satisfies OutboxDomain,
-      handlers: digestRoutes({ digest, outbox, audit, changes }),
+      handlers,
+      settingsParts: [digestPart(digest, handlers)],
       watch: [deliveryWatch({ destinations, machine, conditions })],
       start: () => outbox.start(),
       stop: async () => {

@@ -495,7 +495,7 @@ test('the daily digest: what is not urgent waits, and is one message to each des
     direction: 'above',
     expression: 'egress',
   } as const;
-  const args = { ...rule, value: 9, limit: 8, labels: {}, seriesKey: '[]' };
+  const args = { ...rule, value: 9, limit: 8, unit: '', labels: {}, seriesKey: '[]' };
   on.appliance.alerts.raise({ kind: thresholdExceeded, args });
   await eventually(() => assert.equal(mailbox.letters.length, 1));
   on.clock.advance(7 * 3600);

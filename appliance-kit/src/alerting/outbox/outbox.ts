@@ -21,7 +21,7 @@ import type { Message, MessageGroup } from '../alerts/index.ts';
 import type { Severity } from '../catalogue/severity.ts';
 import { type Destinations, Refused, type StoredDestination } from '../destinations/index.ts';
 import type { Digest } from './digest.ts';
-import { BURSTS, type BurstOptions, Bursts, merged, ORDER } from './grouping.ts';
+import { type About, BURSTS, type BurstOptions, Bursts, merged, ORDER } from './grouping.ts';
 import type { Journal } from './journal.ts';
 
 const FIRST_RETRY_MS = 1_000;
@@ -63,6 +63,7 @@ export interface OutboxParts {
   readonly retryAfterMs?: (attempts: number) => number;
   readonly gatherMs?: number;
   readonly bursts?: BurstOptions;
+  readonly about: About;
   /** Which alerts can wait for the daily message. */
   readonly digest: Pick<Digest, 'canWait'>;
 }
@@ -89,6 +90,13 @@ class Bell {
     }
     this.#rung = false;
   }
+}
+
+/** What is to be sent, as it is looked at. */
+interface Waiting {
+  readonly id: string;
+  readonly event: Message['event'];
+  readonly rule: string | null;
 }
 
 type Tried = 'delivered' | 'over' | 'refused' | 'failed';
@@ -229,20 +237,21 @@ export class Outbox {
     const { db, digest } = this.#parts;
     const rows = db.all(
       `SELECT event_id, json_extract(message_json, '$.alert.class') AS class, json_extract(message_json, '$.event') AS event,
-         json_extract(message_json, '$.alert.severity') AS severity, json_extract(message_json, '$.group.count') AS merged
+         json_extract(message_json, '$.alert.severity') AS severity, json_extract(message_json, '$.group.count') AS merged,
+         json_extract(message_json, '$.alert.ruleId') AS rule
        FROM outbox ORDER BY rowid`,
-    ) as { event_id: string; class: string; event: Message['event']; severity: Severity; merged: number | null }[];
+    ) as (Omit<Waiting, 'id'> & { event_id: string; class: string; severity: Severity; merged: number | null })[];
     const ready: string[] = [];
-    const classes = new Map<string, { id: string; event: Message['event'] }[]>();
+    const classes = new Map<string, Waiting[]>();
     const waiting: string[] = [];
-    for (const { event_id: id, class: name, event, severity, merged: count } of rows) {
+    for (const { event_id: id, class: name, event, severity, merged: count, rule } of rows) {
       // Merged before a crash.
       if (count !== null) ready.push(id);
       else if (event !== 'escalate' && digest.canWait(severity)) waiting.push(id);
       else {
         const known = classes.get(name);
-        if (known === undefined) classes.set(name, [{ id, event }]);
-        else known.push({ id, event });
+        if (known === undefined) classes.set(name, [{ id, event, rule }]);
+        else known.push({ id, event, rule });
       }
     }
     if (waiting.length > 0) {
@@ -268,9 +277,10 @@ export class Outbox {
     return { ready, again };
   }
 
-  /** One message for each event and each set of destinations. */
-  #merge(messages: readonly { id: string; event: Message['event'] }[]): string[] {
+  /** One message for each event and each set of destinations, and for each rule that has a burst of its own. */
+  #merge(messages: readonly Waiting[]): string[] {
     const { db, clock } = this.#parts;
+    const ofRule = Map.groupBy(messages, ({ event, rule }) => `${event} ${rule}`);
     return db.transaction(() => {
       const groups = new Map<string, string[]>();
       for (const event of ORDER) {
@@ -285,7 +295,8 @@ export class Outbox {
             db.run('DELETE FROM outbox WHERE event_id = ?', one.id);
             continue;
           }
-          const key = [event, ...to].join(' ');
+          const own = this.#bursts.isBurst(ofRule.get(`${event} ${one.rule}`)?.length ?? 0);
+          const key = [event, own ? one.rule : '', ...to].join(' ');
           const group = groups.get(key);
           if (group === undefined) groups.set(key, [one.id]);
           else group.push(one.id);
@@ -320,7 +331,12 @@ export class Outbox {
           }),
     );
     const thread = threads.size === 1 ? ([...threads][0] as string) : id;
-    db.run('INSERT INTO outbox VALUES (?, ?, ?)', id, JSON.stringify(merged(id, kind, messages, now, thread)), now);
+    db.run(
+      'INSERT INTO outbox VALUES (?, ?, ?)',
+      id,
+      JSON.stringify(merged(id, kind, messages, now, thread, this.#parts.about)),
+      now,
+    );
     for (const one of ids) {
       db.run(
         `UPDATE deliveries SET message_id = ? WHERE event_id = ? AND state = 'waiting' AND (? IS NULL OR destination_id = ?)`,

@@ -5,6 +5,7 @@ import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { Silences, silenceRoutes } from './silences.ts';
 
+export { Silence } from './schema.ts';
 export type { Silences, Subject } from './silences.ts';
 
 export interface SilencesDomain {

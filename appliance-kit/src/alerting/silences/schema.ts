@@ -20,6 +20,12 @@ const silence = {
     maxLength: 200,
     description: 'is in the key, the title or a label of the alert; empty: any',
   }),
+  hosts: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), {
+      maxItems: 10_000,
+      description: 'the alert is about one of these hosts, by its labels; none, or left out: any',
+    }),
+  ),
 };
 export const SilenceInput = component('SilenceInput', silence);
 export type SilenceInput = Static<typeof SilenceInput>;

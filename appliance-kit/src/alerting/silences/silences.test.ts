@@ -250,4 +250,8 @@ test('the log: filters, and the same as CSV and JSON', async (t) => {
   assert.equal(JSON.parse((await get('format=json')).body).items.length, 2);
   assert.equal(JSON.parse((await get('format=json&class=no')).body).items.length, 0);
   assert.equal((await get('format=xml')).statusCode, 400);
+  // What is described is what is sent: the same list as of /api/alerts.
+  const { paths } = (await on.client.get('/api/openapi.json')).body;
+  const described = (path: string) => paths[path].get.responses['200'].content['application/json'].schema;
+  assert.deepEqual(described('/api/alert-export'), described('/api/alerts'));
 });

@@ -3,6 +3,7 @@
 
 import type { Audit } from '../../access/audit/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
+import { hostOf } from '../../base/hosts.ts';
 import { fail } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
@@ -32,9 +33,26 @@ export function classFits(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }
 
-export function matches(silence: Pick<SilenceInput, 'classes' | 'severities' | 'text'>, subject: Subject): boolean {
+/** Of a silence that names hosts: these. Thousands of alerts are held against it. */
+const hostSets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function isOfHost(hosts: readonly string[], labels: Subject['labels']): boolean {
+  let set = hostSets.get(hosts);
+  if (set === undefined) {
+    set = new Set(hosts);
+    hostSets.set(hosts, set);
+  }
+  const host = hostOf(labels);
+  return host !== null && set.has(host);
+}
+
+export function matches(
+  silence: Pick<SilenceInput, 'classes' | 'severities' | 'text' | 'hosts'>,
+  subject: Subject,
+): boolean {
   if (silence.severities.length > 0 && !silence.severities.includes(subject.severity)) return false;
   if (silence.classes.length > 0 && !silence.classes.some((one) => classFits(one, subject.class))) return false;
+  if (silence.hosts !== undefined && silence.hosts.length > 0 && !isOfHost(silence.hosts, subject.labels)) return false;
   if (silence.text === '') return true;
   const labels = Object.entries(subject.labels).map(([name, value]) => `${name}=${value}`);
   const all = [subject.key, subject.title, ...labels].join('\n').toLowerCase();
@@ -105,6 +123,17 @@ export class Silences {
       if (found === null || one.end > found.end) found = one;
     }
     return found && { id: found.id, name: found.name, until: found.end * 1000 };
+  }
+
+  /** The hosts that silences name which act now, and until when; ms. */
+  hostsHeld(): Map<string, number> {
+    const now = this.#parts.clock.now();
+    const held = new Map<string, number>();
+    for (const { start, end, hosts = [] } of this.#open) {
+      if (start * 1000 > now || end * 1000 <= now) continue;
+      for (const name of hosts) held.set(name, Math.max(end * 1000, held.get(name) ?? 0));
+    }
+    return held;
   }
 
   /** Returns whether one has ended, or begun, since the last time. */

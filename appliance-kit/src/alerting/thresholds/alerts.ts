@@ -1,9 +1,11 @@
 // The alerts that this domain can raise: what the pages, the mails and the traps say of each.
 
-import { duration, figure } from '../../base/words.ts';
+import { quantity } from '../../base/quantity.ts';
+import { duration } from '../../base/words.ts';
 import { alertClass } from '../catalogue/alert-class.ts';
 import type { Severity } from '../catalogue/severity.ts';
 import { sentences } from '../catalogue/words.ts';
+import { selectorOf, severalMetrics } from './selectors.ts';
 
 export interface ThresholdArgs {
   readonly ruleId: string;
@@ -13,27 +15,37 @@ export interface ThresholdArgs {
   readonly expression: string;
   readonly value: number;
   readonly limit: number;
+  /** Of both, as `bytes/s`; empty when nobody knows it. */
+  readonly unit: string;
   readonly labels: Record<string, string>;
   readonly seriesKey: string;
 }
 
-/** As `host="web1", disk="sda"`; nothing for a series without labels. */
-export function labelWords(labels: Record<string, string>): string {
+/**
+ * As `host="web1", disk="sda"`; nothing for a series without labels. Of a rule over several metrics with the name, as
+ * `free_bytes{host="web1"}`: two of them may have the same labels.
+ */
+export function seriesWords(labels: Readonly<Record<string, string>>, expression: string): string {
+  if (labels.__name__ !== undefined && severalMetrics(expression)) return selectorOf(labels);
   return Object.entries(labels)
     .filter(([name]) => name !== '__name__')
     .map(([name, value]) => `${name}="${value}"`)
     .join(', ');
 }
 
-const ofSeries = (labels: Record<string, string>) => (labelWords(labels) === '' ? '' : ` (${labelWords(labels)})`);
+/** The same in brackets, behind the name of a rule. */
+export function ofSeries({ labels, expression }: Pick<ThresholdArgs, 'labels' | 'expression'>): string {
+  const words = seriesWords(labels, expression);
+  return words === '' ? '' : ` (${words})`;
+}
 
 export const thresholdExceeded = alertClass<ThresholdArgs>({
   class: 'threshold.exceeded',
   severity: ({ severity }) => severity,
   severities: ['critical', 'warning', 'info'],
-  title: ({ ruleName, labels }) => `${ruleName}${ofSeries(labels)}`,
-  text: ({ ruleName, value, limit, direction, labels }) =>
-    `${ruleName}${ofSeries(labels)} is ${figure(value)}, ${direction} the limit of ${figure(limit)}.`,
+  title: (args) => `${args.ruleName}${ofSeries(args)}`,
+  text: ({ ruleName, value, limit, unit, direction, ...series }) =>
+    `${ruleName}${ofSeries(series)} is ${quantity(value, unit)}, ${direction} the limit of ${quantity(limit, unit)}.`,
   impact: () => 'A value is beyond the limit that was set for it. What that means is known to whoever set the limit.',
   response: () => 'The appliance goes on measuring, and sends an all-clear when the value is back within its limit.',
   action: ({ expression }) => `Look at the chart of ${expression} and find out what changed.`,
@@ -48,6 +60,7 @@ export const thresholdExceeded = alertClass<ThresholdArgs>({
     expression: 'egress',
     value: 16,
     limit: 10,
+    unit: '',
     labels: { host: 'web1' },
     seriesKey: '[["host","web1"]]',
   },
@@ -69,11 +82,12 @@ export interface NoDataArgs {
 
 export const thresholdNoData = alertClass<NoDataArgs>({
   class: 'threshold.nodata',
+  together: ' has no data',
   severity: ({ severity }) => severity,
   severities: ['critical', 'warning', 'info'],
-  title: ({ ruleName, labels }) => `${ruleName}${ofSeries(labels)} has no data`,
-  text: ({ ruleName, labels, noDataSeconds }) =>
-    `${ruleName}${ofSeries(labels)} has had no value for ${duration(noDataSeconds)}.`,
+  title: (args) => `${args.ruleName}${ofSeries(args)} has no data`,
+  text: ({ ruleName, noDataSeconds, ...series }) =>
+    `${ruleName}${ofSeries(series)} has had no value for ${duration(noDataSeconds)}.`,
   impact: () => 'Whether the value is within its limit is not known: what sent it may be down.',
   response: () => 'The appliance goes on checking, and sends an all-clear when values arrive again.',
   action: ({ expression }) =>

@@ -12,8 +12,13 @@ import { thresholdRoutes } from './handlers.ts';
 import { Hints } from './hints.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
+import { thresholdsPart } from './settings-part.ts';
 import { Thresholds } from './thresholds.ts';
 import { thresholdWatch } from './watch.ts';
+
+export type { RuleChart } from './chart.ts';
+export { selectorOf, selectorsOf } from './selectors.ts';
+export type { Thresholds } from './thresholds.ts';
 
 export interface ThresholdsDomain {
   readonly thresholds: Thresholds;
@@ -43,19 +48,21 @@ export const thresholdsDomain = domain({
       rulesChanged: () => hints.changed(),
     });
     const hints: Hints = new Hints({ rules: thresholds, storaged, log });
+    alerts.groups.ofPopulation((ruleId) => {
+      const rule = [...thresholds.evaluated()].find(({ id }) => id === ruleId);
+      // Of one that was only read back after a restart the series that are well are not known yet.
+      return rule === undefined || rule.evaluatedAt === null
+        ? null
+        : [...rule.series.values()].map(({ labels }) => labels);
+    });
     senders.drawWith((message) => thresholds.lastHour(message.alert));
     const loop = new EvaluationLoop(() => thresholds.evaluate(), config.evaluateMs, log);
+    const intervalMs = config.evaluateMs;
+    const handlers = thresholdRoutes({ thresholds, alerts, db, audit, worksheets, recordingRules, intervalMs });
     return {
       provides: { thresholds } satisfies ThresholdsDomain,
-      handlers: thresholdRoutes({
-        thresholds,
-        alerts,
-        db,
-        audit,
-        worksheets,
-        recordingRules,
-        intervalMs: config.evaluateMs,
-      }),
+      handlers,
+      settingsParts: [thresholdsPart({ db, audit, thresholds, worksheets, handlers })],
       watch: [thresholdWatch({ thresholds, conditions })],
       start: () => {
         loop.start();

@@ -32,6 +32,7 @@ function rule(name: string, series: [host: string, state: SeriesState, alerted: 
       ]),
     ),
     asked: 0,
+    unit: '',
     ...NOTHING_KNOWN,
   } satisfies EvaluatedRule;
 }
@@ -48,7 +49,7 @@ test('rules and alerts have the form of Prometheus', () => {
     ]),
     rule('Quiet', [['web1', 'ok', false, 1]]),
   ];
-  const labels = (host: string) => ({ host, alertname: 'Egress', severity: 'critical' });
+  const labels = (host: string) => ({ __name__: 'a', host, alertname: 'Egress', severity: 'critical' });
   const alerts = [
     { labels: labels('web1'), annotations: {}, state: 'firing', activeAt: 'raised al-web1', value: '12.5' },
     { labels: labels('web2'), annotations: {}, state: 'pending', activeAt: '2026-01-02T03:04:04.000Z', value: '11' },

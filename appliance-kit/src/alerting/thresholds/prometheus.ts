@@ -5,6 +5,7 @@ import type { EvaluatedRecordingRule } from '../../analytics/recording-rules/ind
 import { iso } from '../../base/clock.ts';
 import { closed, component, Labels, type Static, Time, Type } from '../../base/schema/schema.ts';
 import type { EvaluatedRule, Series } from './rule.ts';
+import { severalMetrics } from './selectors.ts';
 
 const names = Type.Optional(
   Type.Union([Type.String({ maxLength: 1024 }), Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 1000 })]),
@@ -85,12 +86,19 @@ function stateOf({ record }: Series): 'pending' | 'firing' | null {
 }
 
 function alertsOf(rule: EvaluatedRule, raisedAt: (alertId: string) => string): PrometheusAlert[] {
+  // Prometheus leaves the name out, and so do we where the labels tell the series apart without it.
+  const several = severalMetrics(rule.input.expression);
   return [...rule.series.values()].flatMap((series) => {
     const state = stateOf(series);
     if (state === null) return [];
-    const { __name__: _, ...labels } = series.labels;
+    const { __name__: name, ...labels } = series.labels;
     return {
-      labels: { ...labels, alertname: rule.input.name, severity: rule.input.severity },
+      labels: {
+        ...(name !== undefined && several && { __name__: name }),
+        ...labels,
+        alertname: rule.input.name,
+        severity: rule.input.severity,
+      },
       annotations: {},
       state,
       activeAt: series.alertId === null ? iso(series.record.since) : raisedAt(series.alertId),

@@ -27,6 +27,8 @@ export interface EvaluatedRule {
   order: readonly ({ readonly key: string; readonly series: Series } | null)[];
   /** Which question its last answer was to: an earlier one may be answered later, and says nothing new. */
   asked: number;
+  /** What its values are measured in, as `bytes/s`; empty while nobody has said it. */
+  unit: string;
   /** Every series was there and well within the limit when it was evaluated last. */
   well: boolean;
 }
@@ -77,6 +79,7 @@ export function loadRules(db: Database): Map<string, EvaluatedRule> {
       wrong: false,
       series,
       asked: 0,
+      unit: '',
       ...NOTHING_KNOWN,
     });
   }

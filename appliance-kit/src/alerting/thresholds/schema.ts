@@ -116,6 +116,9 @@ export const Threshold = component('Threshold', {
     evaluatedAt: nullable(Time),
     error: nullable(Type.String()),
     errorAt: ErrorPlace,
+    unit: Type.String({
+      description: 'what is watched is measured in, as seconds or bytes/s; empty when nobody knows it',
+    }),
     series: Type.Array(ThresholdSeries),
   }),
 });

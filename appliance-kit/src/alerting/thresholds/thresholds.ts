@@ -6,13 +6,15 @@ import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { logFailure } from '../../base/problems/log-failure.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
+import { unitText } from '../../base/quantity.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import { ExpressionError, type Limit, type Result, type Storaged } from '../../peers/storaged.ts';
 import type { Database } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
 import type { Actions } from '../actions/index.ts';
-import type { Alerts } from '../alerts/index.ts';
-import { labelWords, type ThresholdArgs, thresholdExceeded, thresholdNoData } from './alerts.ts';
+import type { AlertFacts, Alerts } from '../alerts/index.ts';
+import { ofSeries, type ThresholdArgs, thresholdExceeded, thresholdNoData } from './alerts.ts';
+import { type LastHour, lastHour, type RuleChart, ruleChart } from './chart.ts';
 import { expressionOf } from './forms.ts';
 import { mustBeHours, within } from './hours.ts';
 import { afterGap, beyondRaise, initial, limitsProblem, step } from './machine.ts';
@@ -111,33 +113,39 @@ export class Thresholds {
         since: iso(record.since),
       }));
     const evaluatedAt = rule.evaluatedAt === null ? null : iso(rule.evaluatedAt);
-    return { id: rule.id, ...rule.input, state: { evaluatedAt, error: rule.error, errorAt: rule.errorAt, series } };
+    return {
+      id: rule.id,
+      ...rule.input,
+      state: { evaluatedAt, error: rule.error, errorAt: rule.errorAt, unit: rule.unit, series },
+    };
   }
 
-  /**
-   * The rule as it is kept: with the expression that its form means. Throws when it contradicts itself. Whether the
-   * expression can be evaluated is shown, not demanded.
-   */
+  /** As it is kept: with the expression of its form. Throws what contradicts itself; whether it can be evaluated is shown. */
   complete(input: ThresholdInput): ThresholdInput {
+    if (input.escalation) this.#parts.audience.mustKnow(input.escalation.destinations, '/escalation/destinations');
+    return this.byItself(input);
+  }
+
+  /** The same, whatever it names. */
+  byItself(input: ThresholdInput): ThresholdInput {
     const wrong = limitsProblem(input);
     if (wrong !== null) {
       throw fail('invalid_request', `The clear limit ${wrong}.`, undefined, [{ path: '/clear', message: wrong }]);
     }
     if (input.hours) mustBeHours(input.hours);
-    if (input.escalation) this.#parts.audience.mustKnow(input.escalation.destinations, '/escalation/destinations');
     return input.form ? { ...input, expression: expressionOf(input.form) } : input;
   }
 
-  create(given: ThresholdInput): Threshold {
+  create(given: ThresholdInput, id = newId('th', this.#parts.clock.now())): Threshold {
     const { db, clock, changes } = this.#parts;
     const input = this.complete(given);
     const now = clock.now();
-    const id = newId('th', now);
     db.run('INSERT INTO thresholds VALUES (?, ?, ?)', id, JSON.stringify(input), now);
     this.#rules.set(id, {
       ...{ id, createdAt: now, input, evaluatedAt: null, error: null, errorAt: null, wrong: false },
       series: new Map(),
       asked: 0,
+      unit: '',
       ...NOTHING_KNOWN,
     });
     changes.publish('thresholds', id);
@@ -237,20 +245,17 @@ export class Thresholds {
     return preview(this.#parts, input);
   }
 
-  /** The last hour of the series an alert is about; null when it is about none that is known. */
-  async lastHour(alert: {
-    ruleId: string | null;
-    labels: Record<string, string>;
-    class: string;
-  }): Promise<{ start: number; end: number; points: readonly (readonly [number, number])[]; limit: number } | null> {
+  /** What an alert of a rule is drawn by; null when it is of none, or of one that is gone. */
+  chartOf(alert: Pick<AlertFacts, 'ruleId' | 'labels'>): RuleChart | null {
     const rule = alert.ruleId === null ? undefined : this.#rules.get(alert.ruleId);
-    if (rule === undefined || alert.class !== 'threshold.exceeded') return null;
-    const end = Math.floor(this.#parts.clock.now() / 1000);
-    const start = end - 3600;
-    const all = await this.#parts.storaged.queryRange(rule.input.expression, start, end, 30);
-    const key = seriesKey(alert.labels);
-    const found = all.find(({ labels }) => seriesKey(labels) === key);
-    return found === undefined ? null : { start, end, points: found.values, limit: rule.input.raise };
+    return rule === undefined ? null : ruleChart(rule, alert);
+  }
+
+  /** For the picture in a mail; null when there is none. */
+  async lastHour(alert: Pick<AlertFacts, 'ruleId' | 'labels' | 'class' | 'limit' | 'unit'>): Promise<LastHour | null> {
+    const chart = alert.class === 'threshold.exceeded' ? this.chartOf(alert) : null;
+    const { storaged, clock } = this.#parts;
+    return chart === null ? null : lastHour(storaged, Math.floor(clock.now() / 1000), chart, alert);
   }
 
   /** One round over all rules. Rounds never overlap: a slow store makes them rarer, not more. */
@@ -384,7 +389,7 @@ export class Thresholds {
     if (rule.error !== before) this.#parts.changes.publish('thresholds', rule.id);
   }
 
-  #apply(rule: EvaluatedRule, { set, labels, values }: Result): void {
+  #apply(rule: EvaluatedRule, { set, labels, measure, values }: Result): void {
     const { clock, db, intervalMs } = this.#parts;
     const now = clock.now();
     // Also true right after a start, when nothing is known of the time before.
@@ -394,6 +399,7 @@ export class Thresholds {
       rule.evaluatedAt = now;
       return;
     }
+    if (measure !== null) rule.unit = unitText(measure);
     const open = rule.input.hours ? within(rule.input.hours, now) : true;
     const seen = new Set<string>();
     db.transaction(() => {
@@ -477,7 +483,7 @@ export class Thresholds {
     const { name: ruleName, severity, expression, noDataSeconds = 0, destinations, escalation } = rule.input;
     if (record.state !== 'no_data') {
       if (series.noDataAlertId === null) return false;
-      this.#clearNoData(series, `${ruleName}${labelWords(labels) && ` (${labelWords(labels)})`} has data again.`);
+      this.#clearNoData(series, `${ruleName}${ofSeries({ labels, expression })} has data again.`);
       return true;
     }
     if (!open || noDataSeconds === 0 || series.noDataAlertId !== null) return false;
@@ -510,8 +516,8 @@ export class Thresholds {
         );
       }
       if (signal === 'clear') {
-        const labels = labelWords(series.labels);
-        const text = `${rule.input.name}${labels === '' ? '' : ` (${labels})`} is back within its limit.`;
+        const which = ofSeries({ labels: series.labels, expression: rule.input.expression });
+        const text = `${rule.input.name}${which} is back within its limit.`;
         alerts.clear(series.alertId, { value: value as number, text });
         this.#act(rule, series.alertId, 'clear');
         series.alertId = null;
@@ -561,15 +567,9 @@ export class Thresholds {
 
   #args(rule: EvaluatedRule, key: string, series: Series, value: number): ThresholdArgs {
     const { name, severity, direction, expression, raise } = rule.input;
+    const [{ id: ruleId, unit }, { labels }] = [rule, series];
     return {
-      ruleId: rule.id,
-      ruleName: name,
-      severity,
-      direction,
-      expression,
-      value,
-      limit: raise,
-      labels: series.labels,
+      ...{ ruleId, ruleName: name, severity, direction, expression, value, limit: raise, unit, labels },
       seriesKey: key,
     };
   }
@@ -584,6 +584,7 @@ export class Thresholds {
       ruleName: rule.input.name,
       value,
       limit: rule.input.raise,
+      unit: rule.unit,
       only: rule.input.destinations,
       ...(rule.input.escalation && { escalation: rule.input.escalation }),
     };

@@ -8,6 +8,7 @@ import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
 import type { Settings } from '../../state/settings.ts';
+import type { Newcomers } from './newcomers.ts';
 import type { routes } from './routes.ts';
 import type { Input, InputCertificate, InputSettings } from './schema.ts';
 import { inputSettings, wantedOf } from './settings.ts';
@@ -19,7 +20,7 @@ function find(inputs: Readonly<Record<string, InputState>>, name: string): Input
   return one;
 }
 
-function settingsOf(one: KeptSettings): InputSettings {
+export function settingsOf(one: KeptSettings): InputSettings {
   const { enabled, networks, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst } = one;
   const { senderSamplesPerSecond = 0, port = null, picklePort = null, tlsPort = null, tlsClientCa = null } = one;
   return {
@@ -55,8 +56,9 @@ const shown = (name: string, { inputs, own = [] }: Answer): Omit<Input, 'etag'> 
     ...settingsOf(state),
     tlsListens: state.tlsListens || null,
     ...{ listens: [...state.listens], newSeries: state.newSeries, refused: state.refused },
-    senders: senders.map(({ last, ...sender }) => ({
+    senders: senders.map(({ first = '', last, ...sender }) => ({
       ...sender,
+      firstAt: Date.parse(first) > 0 ? iso(Date.parse(first)) : null,
       lastAt: Date.parse(last) > 0 ? iso(Date.parse(last)) : null,
     })),
   };
@@ -65,7 +67,7 @@ const shown = (name: string, { inputs, own = [] }: Answer): Omit<Input, 'etag'> 
 /** Stands in a list of networks for those that the machine has an address in. */
 const OWN = 'own';
 
-function mustMakeSense(body: InputSettings): void {
+export function mustMakeSense(body: InputSettings): void {
   const errors = body.networks.flatMap((text) => {
     const message = text === OWN ? null : networkProblem(text);
     return message === null ? [] : [{ path: '/networks', message: `${text} ${message}` }];
@@ -89,17 +91,23 @@ export function inputRoutes(parts: {
   db: Database;
   settings: Settings;
   runner: InputRunner;
+  newcomers: Newcomers;
   audit: Audit;
   changes: Changes;
   changed: () => Promise<void>;
 }): Handlers<typeof routes> {
-  const { db, settings, runner, audit, changes, changed } = parts;
+  const { db, settings, runner, newcomers, audit, changes, changed } = parts;
   return {
     listInputs: async () => {
       const answer = await runner.look();
       return { items: Object.keys(answer.inputs).map((name) => shown(name, answer)) };
     },
     getInput: async ({ params: { name } }) => shown(name, await runner.look()),
+    listNewSenders: () => newcomers.list(),
+    dismissNewSenders: ({ body, caller }) => {
+      newcomers.dismiss(body, caller);
+      return undefined;
+    },
     getInputCertificate: async () => certificateOf(await runner.look()),
     replaceInputCertificate: ({ caller }) =>
       runner.inTurn(async () => {

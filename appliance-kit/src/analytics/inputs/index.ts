@@ -10,14 +10,19 @@ import { Hourly } from '../../schedules/hourly.ts';
 import { alertClasses, inputCertificateExpiring } from './alerts.ts';
 import { type Door, doorsOf } from './doors.ts';
 import { certificateOf, inputRoutes } from './handlers.ts';
+import { migrations } from './migrations.ts';
+import { Newcomers } from './newcomers.ts';
 import { routes } from './routes.ts';
 import { settings as declared, inputSettings, ownByDefault, wantedOf } from './settings.ts';
+import { inputsPart } from './settings-part.ts';
 import { InputRunner, revisionOf } from './storaged.ts';
 
 export type { Door } from './doors.ts';
 
 const DAY_MS = 86_400_000;
 const EXPIRES_SOON_DAYS = 30;
+/** Who is new is announced within five seconds. */
+const NEWCOMERS_MS = 4_000;
 
 export interface InputsDomain {
   /** Where inputs listen now, and to whom; fails while the store is down. */
@@ -31,6 +36,7 @@ export const inputsDomain = domain({
   routes,
   topics: ['inputs'],
   settings: declared,
+  migrations,
   alertClasses,
   create: (parts: Kernel & AuditDomain & SetupDomain & AlertsDomain) => {
     const { db, config, clock, log, settings, changes, conditions, audit, setup } = parts;
@@ -38,6 +44,7 @@ export const inputsDomain = domain({
     if (settings.get(ownByDefault) === undefined)
       settings.set(ownByDefault, !setup.completed() && settings.get(inputSettings) === undefined);
     const runner = new InputRunner(new Peer('storaged', join(config.run, 'storaged', 'http.sock')));
+    const newcomers = new Newcomers({ db, clock, changes, audit });
     const hourly = new Hourly(log, 'when the certificate of the inputs ends is not known', async () => {
       const { validTo, own } = certificateOf(await runner.look());
       const ends = validTo === null ? Number.POSITIVE_INFINITY : Date.parse(validTo);
@@ -53,12 +60,25 @@ export const inputsDomain = domain({
         await run().catch((error: unknown) => logFailure(log, 'a change of an input was not followed', error));
       }
     };
+    const handlers = inputRoutes({ db, settings, runner, newcomers, audit, changes, changed });
     return {
       provides: {
         inputDoors: async () => doorsOf(await runner.look()),
         onInputsChanged: (run) => void listeners.push(run),
       } satisfies InputsDomain,
-      handlers: inputRoutes({ db, settings, runner, audit, changes, changed }),
+      handlers,
+      settingsParts: [inputsPart(runner, handlers)],
+      periodic: [
+        {
+          everyMs: NEWCOMERS_MS,
+          // That the store is down is seen elsewhere.
+          run: () =>
+            runner.look().then(
+              (answer) => newcomers.look(answer),
+              () => {},
+            ),
+        },
+      ],
       start: () => hourly.start(),
       stop: () => hourly.stop(),
       watch: [

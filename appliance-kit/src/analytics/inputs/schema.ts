@@ -47,7 +47,28 @@ export const Sender = component('InputSender', {
   samples: Type.Integer({ minimum: 0, description: 'samples, or lines of statsd, within the last hour' }),
   newSeries: Type.Integer({ minimum: 0, description: 'within the last hour' }),
   refused: Refused,
+  firstAt: nullable(Time),
   lastAt: nullable(Time),
+});
+
+export const NewSender = component(
+  'NewSender',
+  {
+    input: Type.String(),
+    address: Type.String(),
+    firstAt: Time,
+    samples: nullable(
+      Type.Integer({ minimum: 0, description: 'or lines of statsd, within the last hour; null: not known' }),
+    ),
+    newSeries: nullable(Type.Integer({ minimum: 0, description: 'within the last hour; null: not known' })),
+  },
+  'An address of which nothing came by that input before',
+);
+export type NewSender = Static<typeof NewSender>;
+export const NewSenders = closed({ items: Type.Array(NewSender), total: Count });
+export const DismissInput = closed({
+  input: Type.Optional(Type.String({ maxLength: 40 })),
+  address: Type.Optional(Type.String({ maxLength: 64, description: 'left out: all that are announced now' })),
 });
 
 export const Input = component('Input', {
@@ -61,7 +82,7 @@ export const Input = component('Input', {
   refused: Refused,
   senders: Type.Array(Sender, {
     description:
-      'those of whom something came within an hour: the twenty of whom most was refused, who made most new series and who sent most',
+      'those of whom something came within an hour: the twenty of whom most was refused, who made most new series, who sent most, and who began last',
   }),
 });
 export type Input = Static<typeof Input>;

@@ -18,6 +18,8 @@ export interface InputState extends KeptSettings {
     readonly samples: number;
     readonly newSeries: number;
     readonly refused: Readonly<Record<string, number>>;
+    /** RFC 3339: since the store started, or forgot it. */
+    readonly first?: string;
     /** RFC 3339. */
     readonly last: string;
   }[];

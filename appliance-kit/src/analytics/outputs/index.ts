@@ -10,6 +10,7 @@ import { outputRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { Outputs, SECRETS } from './outputs.ts';
 import { routes } from './routes.ts';
+import { outputsPart } from './settings-part.ts';
 import { OutputRunner } from './storaged.ts';
 import { outputWatch } from './watch.ts';
 
@@ -25,8 +26,11 @@ export const outputsDomain = domain({
     const outputs = new Outputs(db, clock, sealed);
     const storaged = new Peer('storaged', join(config.run, 'storaged', 'http.sock'));
     const runner = new OutputRunner(storaged, () => outputs.list(), log);
+    const routed = { db, outputs, runner, audit, changes };
+    const handlers = outputRoutes(routed);
     return {
-      handlers: outputRoutes({ db, outputs, runner, audit, changes }),
+      handlers,
+      settingsParts: [outputsPart({ ...routed, handlers })],
       watch: [outputWatch({ outputs, runner, conditions, clock, changes })],
     };
   },

@@ -9,6 +9,7 @@ import { recordingRuleRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
 import { RecordingRules } from './recording-rules.ts';
 import { routes } from './routes.ts';
+import { recordingRulesPart } from './settings-part.ts';
 import { StoredRules } from './store.ts';
 import { recordingRuleWatch } from './watch.ts';
 
@@ -31,6 +32,7 @@ export const recordingRulesDomain = domain({
     return {
       provides: { recordingRules } satisfies RecordingRulesDomain,
       handlers: recordingRuleRoutes(recordingRules),
+      settingsParts: [recordingRulesPart(recordingRules)],
       watch: [recordingRuleWatch({ recordingRules, conditions })],
     };
   },

@@ -125,13 +125,37 @@ export class RecordingRules {
       : fail('not_found', `There is no recording rule ${id}.`);
   }
 
-  create(caller: Caller, input: RecordingRuleInput): Promise<RecordingRule> {
+  /** As they are defined here, with their places in the order of evaluation. */
+  placed(): { id: string; place: number; input: RecordingRuleInput }[] {
+    return this.#parts.db.all('SELECT position, id, rule_json FROM recording_rules ORDER BY position').map((row) => ({
+      ...{ id: row.id as string, place: row.position as number },
+      input: JSON.parse(row.rule_json as string),
+    }));
+  }
+
+  /** Gives a rule another place; who has that gets the one that is free then. */
+  move(id: string, place: number): Promise<void> {
+    return this.#inTurn(async () => {
+      const { db } = this.#parts;
+      const sql = 'UPDATE recording_rules SET position = ? WHERE id = ?';
+      db.transaction(() => {
+        const all = this.placed();
+        const [own, other] = [all.find((one) => one.id === id), all.find((one) => one.place === place)];
+        if (own === undefined || own.place === place) return;
+        if (other !== undefined) db.run(sql, -own.place, other.id);
+        db.run(sql, place, id);
+        if (other !== undefined) db.run(sql, own.place, other.id);
+      });
+      await this.#push(this.#rules(), null);
+    });
+  }
+
+  create(caller: Caller, input: RecordingRuleInput, id = newId('rr', this.#parts.clock.now())): Promise<RecordingRule> {
     return this.#inTurn(async () => {
       const { db, clock, audit, changes } = this.#parts;
       const before = this.#rules();
       this.#mustFit(before.length + 1);
       const now = clock.now();
-      const id = newId('rr', now);
       await this.#push([...before, { id, ...input }], id);
       db.transaction(() => {
         this.#insert(id, input, now);

@@ -2,10 +2,12 @@
 // change it, and writes down who did.
 
 import type { Audit } from '../../access/audit/index.ts';
+import { asked, onePart } from '../../domain/settings-part.ts';
+import { appliance } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Peer } from '../../peers/peer.ts';
 import type { routes } from './routes.ts';
-import type { Retention } from './schema.ts';
+import { type Retention, RetentionInput } from './schema.ts';
 
 const PATH = '/admin/retention';
 const DEADLINE_MS = 10_000;
@@ -23,3 +25,20 @@ export function retentionRoutes(storaged: Peer, audit: Audit): Handlers<typeof r
     },
   };
 }
+
+export const retentionPart = (handlers: Handlers<typeof routes>) =>
+  onePart({
+    ...{ name: 'retention', title: 'How long measurements are kept', version: 1, schema: RetentionInput },
+    covers: ['setRetention'],
+    read: async () => {
+      const { rawSeconds, minuteSeconds, hourSeconds } = await asked(handlers.getRetention, { caller: appliance });
+      return { rawSeconds, minuteSeconds, hourSeconds };
+    },
+    set: (body, caller) => asked(handlers.setRetention, { body, caller }),
+    warn: (before, after) =>
+      after.rawSeconds < before.rawSeconds ||
+      after.minuteSeconds < before.minuteSeconds ||
+      after.hourSeconds < before.hourSeconds
+        ? 'Measurements that are older than is kept from now on go, and do not come back.'
+        : null,
+  });

@@ -7,7 +7,15 @@ import { alertClasses } from './alerts.ts';
 import { Analytics, analyticsRoutes } from './analytics.ts';
 import { MarksSource } from './marks.ts';
 import { routes } from './routes.ts';
+import { statisticsPart } from './settings-part.ts';
 import { statisticWatch } from './watch.ts';
+
+export type { MarksSource } from './marks.ts';
+export { Mark } from './schema.ts';
+
+export interface StatisticsDomain {
+  readonly marks: MarksSource;
+}
 
 export const statisticsDomain = domain({
   name: 'analytics/statistics',
@@ -16,8 +24,12 @@ export const statisticsDomain = domain({
   alertClasses,
   create: (parts: Kernel & AuditDomain & AlertsDomain & DatasetsDomain) => {
     const { db, tracerd, conditions, tree } = parts;
+    const marks = new MarksSource(db, tree);
+    const handlers = analyticsRoutes({ tracerd, analytics: new Analytics(parts), marks });
     return {
-      handlers: analyticsRoutes({ tracerd, analytics: new Analytics(parts), marks: new MarksSource(db, tree) }),
+      provides: { marks } satisfies StatisticsDomain,
+      handlers,
+      settingsParts: [statisticsPart(tracerd, handlers)],
       watch: [statisticWatch({ tracerd, conditions })],
     };
   },

@@ -20,6 +20,17 @@ export const Chart = component('Chart', {
   limit: Type.Optional(Type.Number()),
   quantiles: Type.Optional(Type.Array(Type.Number({ minimum: 0, maximum: 1 }), { maxItems: 10 })),
   compare: Type.Optional(Type.Enum(['day', 'week'])),
+  box: Type.Optional(
+    closed(
+      {
+        start: Type.Number({ description: 'seconds since the epoch' }),
+        end: Type.Number(),
+        above: Type.Optional(Type.Number()),
+        below: Type.Optional(Type.Number()),
+      },
+      { description: 'what is marked of a heatmap; without `above` or `below` it has no limit there' },
+    ),
+  ),
   highlight: Type.Optional(Type.Array(Text(2048), { maxItems: 20 })),
 });
 export type Chart = Static<typeof Chart>;
@@ -31,6 +42,17 @@ export const Annotation = component('Annotation', {
 });
 export type Annotation = Static<typeof Annotation>;
 
+export const WorksheetVariable = component('WorksheetVariable', {
+  name: Type.String({ pattern: '^[a-zA-Z][a-zA-Z0-9_]{0,63}$', description: 'stands in expressions as $name' }),
+  label: Line({ maxLength: 200, description: 'the label whose values can be chosen' }),
+  metric: Type.Optional(Line({ maxLength: 1024, description: 'only the values that its series have' })),
+  several: Type.Boolean({ description: 'more than one value can be chosen' }),
+  chosen: Type.Optional(
+    Type.Array(Text(1024), { maxItems: 100, description: 'when the worksheet is opened; none or left out: all' }),
+  ),
+});
+export type WorksheetVariable = Static<typeof WorksheetVariable>;
+
 const content = {
   name: Line({ maxLength: 120 }),
   description: Text(2000),
@@ -39,6 +61,7 @@ const content = {
   end: nullable(Type.Number({ description: 'seconds since the epoch; null: live' })),
   charts: Type.Array(Chart, { maxItems: 40 }),
   annotations: Type.Array(Annotation, { maxItems: 500 }),
+  variables: Type.Optional(Type.Array(WorksheetVariable, { maxItems: 20 })),
 };
 
 export const WorksheetInput = component('WorksheetInput', content);

@@ -46,7 +46,7 @@ function fromRow(row: Row, caller: Caller): Worksheet {
 }
 
 /** What a schema cannot say: a chart draws one thing, and has a name of its own. */
-function mustMakeSense({ charts }: Pick<WorksheetInput, 'charts'>): void {
+export function mustMakeSense({ charts }: Pick<WorksheetInput, 'charts'>): void {
   const errors: { path: string; message: string }[] = [];
   const seen = new Set<string>();
   for (const [index, chart] of charts.entries()) {
@@ -85,7 +85,7 @@ export class Worksheets {
   }
 
   #changeable(caller: Caller, id: string): Row {
-    if (readyWorksheets.some((one) => one.id === id)) {
+    if (this.isReady(id)) {
       throw fail(
         'conflict',
         `The worksheet ${id} came with the appliance and stays as it is.`,
@@ -103,24 +103,39 @@ export class Worksheets {
     return row;
   }
 
-  create(caller: Caller, input: WorksheetInput): Worksheet {
+  isReady(id: string): boolean {
+    return readyWorksheets.some((one) => one.id === id);
+  }
+
+  /** Those that users made, of whomever. */
+  all(): { id: string; owner: string; input: WorksheetInput }[] {
+    return this.#parts.db.all('SELECT * FROM worksheets').map((row) => ({
+      ...{ id: row.id as string, owner: row.owner as string },
+      input: { ...JSON.parse(row.content_json as string), name: row.name as string, shared: row.shared === 1 },
+    }));
+  }
+
+  create(
+    caller: Caller,
+    input: WorksheetInput,
+    { id = newId('ws', this.#parts.clock.now()), owner = caller.name } = {},
+  ): Worksheet {
     mustMakeSense(input);
     const { db, clock, audit, changes } = this.#parts;
     const now = clock.now();
-    const id = newId('ws', now);
     const { name, shared, ...content } = input;
     db.transaction(() => {
       if (Number(db.get('SELECT count(*) AS n FROM worksheets')?.n) >= MOST) {
         throw fail('too_many', `There are ${MOST} worksheets already.`, 'Delete one that is not needed.');
       }
-      if (Number(db.get('SELECT count(*) AS n FROM worksheets WHERE owner = ?', caller.name)?.n) >= MOST_OF_ONE) {
+      if (Number(db.get('SELECT count(*) AS n FROM worksheets WHERE owner = ?', owner)?.n) >= MOST_OF_ONE) {
         throw fail('too_many', `You have ${MOST_OF_ONE} worksheets already.`, 'Delete one that is not needed.');
       }
       db.run(
         'INSERT INTO worksheets (id, name, owner, shared, content_json, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
         id,
         name,
-        caller.name,
+        owner,
         shared ? 1 : 0,
         JSON.stringify(content),
         now,
@@ -156,6 +171,10 @@ export class Worksheets {
     });
     changes.publish('worksheets', id);
     return this.get(caller, id);
+  }
+
+  handOver(id: string, owner: string): void {
+    this.#parts.db.run('UPDATE worksheets SET owner = ? WHERE id = ?', owner, id);
   }
 
   remove(caller: Caller, id: string): void {

@@ -81,6 +81,18 @@ export const problemKinds = {
       'It is neither what the authenticator app shows now nor a recovery code that is left, or it was used before.',
     remedy: 'Give the next code of the app, or a recovery code; wrong ones count as wrong passwords do.',
   },
+  passphrase_required: {
+    status: 409,
+    title: 'A passphrase is needed',
+    meaning: 'The secrets of the settings document are sealed with a passphrase, and none was given.',
+    remedy: 'Give the passphrase, or say that the secrets are left out.',
+  },
+  wrong_passphrase: {
+    status: 409,
+    title: 'The passphrase is wrong',
+    meaning: 'The passphrase does not open the secrets of the settings document.',
+    remedy: 'Give the one that the document was exported with.',
+  },
   wrong_passkey: {
     status: 401,
     title: 'The passkey was not accepted',
@@ -138,12 +150,31 @@ export const problemKinds = {
     meaning: 'The request is valid, but the present state does not allow it.',
     remedy: 'Look at the present state; `detail` says what is in the way.',
   },
+  passkeys_end: {
+    status: 409,
+    title: 'Passkeys would stop working',
+    meaning:
+      'The appliance is to get another host name, and passkeys belong to the one that it has; `detail` names them.',
+    remedy: 'Send it again with `endPasskeys`: true when they may end.',
+  },
   audit_damaged: {
     status: 409,
     title: 'The audit log does not verify',
     meaning:
       'The hash chain of the audit log does not hold, or it does not fit a hash that was written down; `detail` says where.',
     remedy: 'Export the log, make a support bundle, and find out who could write to the state of the appliance.',
+  },
+  plan_changed: {
+    status: 409,
+    title: 'The plan is another one by now',
+    meaning: 'What applying would do is not what the plan of the given fingerprint said; nothing was applied.',
+    remedy: 'Look at the plan again, and apply with its fingerprint.',
+  },
+  settings_not_applied: {
+    status: 409,
+    title: 'The settings were not applied',
+    meaning: 'A part of the settings could not be applied, and those before it were put back.',
+    remedy: '`detail` says which part and why, and `errors` the fields.',
   },
   edit_conflict: {
     status: 412,

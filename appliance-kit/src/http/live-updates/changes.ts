@@ -12,6 +12,8 @@ const GATHER_MS = 150;
 const HEARTBEAT_MS = 15_000;
 /** Pages, in all and of one caller. */
 const [MOST, MOST_OF_ONE] = [200, 40];
+/** More things of a topic than this that changed together are told as the topic alone. */
+const NAMED = 20;
 /** A client that does not read is dropped; it re-reads everything when it connects again. */
 const MAX_BUFFERED = 64 * 1024;
 
@@ -51,7 +53,9 @@ export class Changes {
 
   #flush(): void {
     this.#timer = null;
-    const text = [...this.#pending.values()]
+    const of = Map.groupBy(this.#pending.values(), ({ topic }) => topic);
+    const text = [...of]
+      .flatMap(([topic, changes]): Change[] => (changes.length > NAMED ? [{ topic }] : changes))
       .map((change) => `event: change\ndata: ${JSON.stringify(change)}\n\n`)
       .join('');
     this.#pending.clear();

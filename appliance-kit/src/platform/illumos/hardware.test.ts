@@ -38,7 +38,7 @@ test('what execd says of the firmware and the controller is read as on Debian', 
     run: async (verb: string, args: unknown) => {
       asked.push([verb, args]);
       if (verb === 'hardware.inventory') {
-        return { text: '1     27   SMB_TYPE_SYSTEM (type 1) (system information)\n\n  Product: SYS-5019\n' };
+        return { text: '1     27   SMB_TYPE_SYSTEM (type 1) (system information)\n\n  Product: SYS-5019\n', cards: '' };
       }
       return { present: false, text: '' };
     },

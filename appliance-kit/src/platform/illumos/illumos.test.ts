@@ -73,7 +73,7 @@ test('services, in every state', () => {
   assert.deepEqual(of('supportd'), ['maintenance', 'It failed; its log says why.', null]);
   assert.deepEqual([...of('nginx'), read.get('nginx')?.since], ['online', null, null, null]);
   assert.deepEqual(of('snmpd'), ['stopped', 'It is not installed.', null]);
-  assert.equal(read.size, 8);
+  assert.equal(read.size, 9);
   // Of its contract: the daemon and what it started.
   const akd = read.get('akd');
   assert.deepEqual([akd?.memoryBytes, akd?.cpuSeconds], [(90_000 + 1_024) * 1024, 3 + 93_784]);
@@ -192,7 +192,7 @@ test('the driver: what it runs, and what it is', async () => {
   assert.equal(await illumos.bootId(), '1767225600');
   assert.equal(illumos.identity().timeZone, 'Europe/Zurich');
   assert.equal((await illumos.disks()).length, 3);
-  assert.equal((await illumos.services()).length, 8);
+  assert.equal((await illumos.services()).length, 9);
   assert.ok(ran.includes('svcprop -f -p restarter svc:/application/cistern/* svc:/network/cistern/*'));
   assert.deepEqual(verbs, ['disks.list']);
   assert.ok(ran.includes('ps -e -o ctid= -o rss= -o time='));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,7 +8,12 @@ import type { Execd } from '../execd.ts';
 import { LinuxHardware, parseCards } from './hardware.ts';
 
 /** A /sys in a folder: files by their path, links by where they point. */
-function machine(t: TestContext, files: Record<string, string | Buffer>, links: Record<string, string> = {}) {
+function machine(
+  t: TestContext,
+  files: Record<string, string | Buffer>,
+  links: Record<string, string> = {},
+  said: unknown = { text: '' },
+) {
   const root = mkdtempSync(join(tmpdir(), 'cistern-hardware-'));
   t.after(() => rmSync(root, { recursive: true }));
   const at = (path: string) => {
@@ -32,7 +37,7 @@ function machine(t: TestContext, files: Record<string, string | Buffer>, links: 
       asked.push([program, ...args].join(' '));
       return program === 'ethtool' ? 'driver: ixgbe\nfirmware-version: 0x80000835\nbus-info: 0000:01:00.0\n' : '';
     },
-    execd: { run: async () => ({ text: '' }) } as unknown as Execd,
+    execd: { run: async () => said } as unknown as Execd,
   });
   return { hardware, database, asked };
 }
@@ -207,4 +212,16 @@ Module:\ti40e
     },
   ]);
   assert.deepEqual(parseCards(''), []);
+});
+
+test('sensors of enclosures, without the slots that the kernel tells of', async (t) => {
+  const text = readFileSync(new URL('../../../tests/fixtures/ses.txt', import.meta.url), 'utf8');
+  const enclosures = [{ id: '6:0:8:0', title: 'EXAMPLE SHELF24-12G', text }];
+  const slots = async (files: Record<string, string>) => {
+    const [shelf] = await machine(t, files, {}, { enclosures }).hardware.enclosures();
+    assert.ok(shelf?.sensors.some(({ kind }) => kind === 'fan'));
+    return shelf?.sensors.filter(({ kind }) => kind === 'disk').length;
+  };
+  assert.equal(await slots({}), 4);
+  assert.equal(await slots({ 'class/enclosure/6:0:8:0/Slot 01/status': 'OK\n' }), 0);
 });

@@ -7,12 +7,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { fail } from '../../base/problems/problem.ts';
 import type { Command } from '../command.ts';
 import type { Execd } from '../execd.ts';
-import { execdController, tables } from '../execd-hardware.ts';
+import { execdController, execdEnclosures, tables } from '../execd-hardware.ts';
 import type {
   Card,
   Controller,
   ControllerEvent,
   ControllerSensor,
+  Enclosure,
   HardwarePlatform,
   Inventory,
   PartErrors,
@@ -302,6 +303,14 @@ export class LinuxHardware implements HardwarePlatform {
       }
     }
     return found;
+  }
+
+  /** Without the slots that the kernel's driver tells of, which are in slots(). */
+  async enclosures(): Promise<Enclosure[]> {
+    const told = await this.#list('class/enclosure');
+    return (await execdEnclosures(this.#execd)).map((one) =>
+      told.includes(one.id) ? { ...one, sensors: one.sensors.filter(({ kind }) => kind !== 'disk') } : one,
+    );
   }
 
   async watchdogs(): Promise<Watchdog[]> {

@@ -390,7 +390,7 @@ test('services from systemctl show', () => {
   );
   assert.equal(services.get('nginx')?.reason, 'It ended with an error (status 1).');
   assert.deepEqual([services.get('snmpd')?.state, services.get('snmpd')?.reason], ['stopped', 'It is not installed.']);
-  assert.equal(services.size, 8);
+  assert.equal(services.size, 9);
 });
 
 test('commands: a deadline, a limit on output, and their own words', async () => {

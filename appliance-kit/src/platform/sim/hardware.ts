@@ -5,6 +5,7 @@ import type {
   Controller,
   ControllerEvent,
   ControllerSensor,
+  Enclosure,
   HardwarePlatform,
   Inventory,
   PartErrors,
@@ -26,6 +27,7 @@ export interface SimHardwareState {
   controller: Controller | null;
   sensors: ControllerSensor[];
   events: ControllerEvent[];
+  enclosures: Enclosure[];
   /** The controller refuses each question at once. */
   silent: boolean;
   /** How long the controller takes for one answer, by the clock. One that takes longer than execd waits never answers. */
@@ -100,7 +102,7 @@ export function hardwareOf(now: number): SimHardwareState {
         ...{ over: false, state: 'ok' },
       },
     ],
-    ...{ silent: false, answersAfterMs: 0 },
+    ...{ enclosures: [], silent: false, answersAfterMs: 0 },
   };
 }
 
@@ -141,5 +143,6 @@ export function simHardware(state: () => SimHardwareState, clock: Clock, freshMs
     controller: () => ofController(() => state().controller),
     controllerSensors: () => ofController(() => state().sensors),
     controllerEvents: () => ofController(() => state().events),
+    enclosures: async () => copy(state().enclosures ?? []),
   };
 }

@@ -354,9 +354,10 @@ export class Datasets {
     if (jobs.isRunning('dataset.estimate')) {
       throw fail('conflict', 'Another estimate is under way.', 'Wait until it is done.');
     }
+    jobs.allow(caller);
     audit.record(caller, 'dataset.estimate', name);
     const title = `Estimate how well “${name}” compresses`;
-    return jobs.start({ kind: 'dataset.estimate', title, cancellable: false }, async (job) => {
+    return jobs.start({ kind: 'dataset.estimate', title, cancellable: false, caller }, async (job) => {
       job.step('Reading samples and compressing them with each level');
       return estimated(await platform.datasets.estimate(name, bytes ?? SAMPLE_BYTES));
     });

@@ -14,6 +14,7 @@ import { operationRoutes, PoolOperations } from './operations.ts';
 import { Pools, poolRoutes } from './pools.ts';
 import { routes } from './routes.ts';
 import { Scans, scanRoutes } from './scans.ts';
+import { scrubSchedulesPart } from './settings-part.ts';
 import { poolWatch, type TelemetryPool } from './watch.ts';
 
 export { poolKeysOf } from './alerts.ts';
@@ -54,9 +55,11 @@ export const poolsDomain = domain({
     const telemetryPool: TelemetryPool = { name: null };
     const filling = new Hourly(log, 'how soon pools are full is not known', () => lookAtTrend(storaged, conditions));
     let unwatch: (() => void) | undefined;
+    const scanHandlers = scanRoutes(scans);
     return {
       provides: { telemetryPool } satisfies PoolsDomain,
-      handlers: { ...poolRoutes(pools, inventory), ...operationRoutes(operations), ...scanRoutes(scans) },
+      handlers: { ...poolRoutes(pools, inventory), ...operationRoutes(operations), ...scanHandlers },
+      settingsParts: [scrubSchedulesPart(inventory, scans, scanHandlers)],
       watch: [
         poolWatch({
           inventory,

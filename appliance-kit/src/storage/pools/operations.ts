@@ -11,6 +11,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { leaves, type Vdev } from '../../platform/pool.ts';
 import { usable } from '../disks/index.ts';
 import type { Disk, Inventory, Pool } from '../inventory/index.ts';
+import { parentOf, zfsName } from './devices.ts';
 import { laidOut } from './layout.ts';
 import { poolNameProblem } from './names.ts';
 import type { AddInput, ImportablePool, ImportInput, PropertiesInput, ReplaceAdvice } from './operations.schema.ts';
@@ -25,18 +26,6 @@ export interface OperationParts {
   readonly changed: () => void;
   /** How often a job looks at the pool it waits for. */
   readonly lookEveryMs?: number;
-}
-
-/** What ZFS calls a device: its path, or its number when it is gone. */
-const zfsName = (leaf: Vdev): string => (/^\d+$/.test(leaf.name) ? leaf.name : (leaf.path ?? leaf.name));
-
-function parentOf(vdevs: readonly Vdev[], leaf: Vdev): Vdev | null {
-  for (const vdev of vdevs) {
-    if (vdev.children.includes(leaf)) return vdev;
-    const found = parentOf(vdev.children, leaf);
-    if (found !== null) return found;
-  }
-  return null;
 }
 
 /** A disk that is attached and has nothing to be filled with gets no resilver; one that has gets it at once. */
@@ -239,10 +228,11 @@ export class PoolOperations {
     if (link === undefined)
       throw fail('disk_missing', `The disk ${diskId} is not there.`, 'Plug it in again, or choose another one.');
     const old = leaf.diskId ?? leaf.name;
+    this.#parts.jobs.allow(caller);
     this.#parts.audit.record(caller, 'disk.replace', old, null, { pool: name, disk: diskId });
     const title = `Replace disk ${old} of pool “${name}” with ${diskId}`;
     // In the old one's place both go by one name: which of the two is to be removed again would not be known.
-    return this.#parts.jobs.start({ kind: 'disk.replace', title, cancellable: !sameSlot }, async (job) => {
+    return this.#parts.jobs.start({ kind: 'disk.replace', title, cancellable: !sameSlot, caller }, async (job) => {
       const { platform, changed } = this.#parts;
       job.step(`Putting ${diskId} in the place of ${old}`, 0);
       try {
@@ -274,12 +264,13 @@ export class PoolOperations {
         'Choose a larger disk.',
       );
     }
+    this.#parts.jobs.allow(caller);
     this.#parts.audit.record(caller, 'disk.attach', diskId, null, { pool: name, device: zfsName(leaf) });
     const title =
       name === this.#parts.platform.systemPool
         ? `Make ${diskId} a second disk that the appliance runs and starts from`
         : `Attach ${diskId} to pool “${name}”, beside ${leaf.diskId ?? leaf.name}`;
-    return this.#parts.jobs.start({ kind: 'disk.attach', title, cancellable: true }, async (job) => {
+    return this.#parts.jobs.start({ kind: 'disk.attach', title, cancellable: true, caller }, async (job) => {
       const { platform, changed } = this.#parts;
       const link = links.get(diskId) as string;
       job.step(name === this.#parts.platform.systemPool ? 'Copying the system onto the disk' : 'Attaching the disk', 0);
@@ -364,15 +355,23 @@ export class PoolOperations {
       invalid('/layout', reason),
     );
     const vdevs = made.map((vdev) => ({ ...vdev, disks: vdev.disks.map((id) => links.get(id) as string) }));
+    this.#parts.jobs.allow(caller);
     this.#parts.audit.record(caller, 'pool.add', name, null, input);
     const title = `Add ${plural(chosen.length, 'disk')} to pool “${name}”${input.kind === 'data' ? '' : ` as ${input.kind}`}`;
-    return this.#job('pool.add', title, name, 'Adding the disks', () =>
+    return this.#job(caller, 'pool.add', title, name, 'Adding the disks', () =>
       this.#parts.platform.poolActions.add(name, input.kind, vdevs),
     );
   }
 
-  #job(kind: string, title: string, pool: string, step: string, work: (job: JobHandle) => Promise<unknown>): Job {
-    return this.#parts.jobs.start({ kind, title, cancellable: false }, async (job) => {
+  #job(
+    caller: Caller,
+    kind: string,
+    title: string,
+    pool: string,
+    step: string,
+    work: (job: JobHandle) => Promise<unknown>,
+  ): Job {
+    return this.#parts.jobs.start({ kind, title, cancellable: false, caller }, async (job) => {
       job.step(step);
       try {
         await work(job);
@@ -397,8 +396,10 @@ export class PoolOperations {
     // Not “logs” or “spares”: those are headings, each device below them is removed on its own.
     const group = pool.vdevs.find((one) => one.name === vdev && /-\d+$/.test(one.name));
     const target = group === undefined ? zfsName(this.#leaf(pool, vdev)) : group.name;
+    this.#parts.jobs.allow(caller);
     this.#parts.audit.record(caller, 'pool.remove', name, null, { vdev: target });
     return this.#job(
+      caller,
       'pool.remove',
       `Take ${vdev} out of pool “${name}”`,
       name,
@@ -435,9 +436,15 @@ export class PoolOperations {
   async exportPool(name: string, caller: Caller): Promise<Job> {
     this.#mustNotBeSystem(name);
     await this.#pool(name);
+    this.#parts.jobs.allow(caller);
     this.#parts.audit.record(caller, 'pool.export', name);
-    return this.#job('pool.export', `Export pool “${name}”`, name, 'Ending what uses it, and giving it up', () =>
-      this.#parts.platform.poolActions.exportPool(name),
+    return this.#job(
+      caller,
+      'pool.export',
+      `Export pool “${name}”`,
+      name,
+      'Ending what uses it, and giving it up',
+      () => this.#parts.platform.poolActions.exportPool(name),
     );
   }
 
@@ -449,9 +456,15 @@ export class PoolOperations {
         { path: '/confirm', message: `It is not “${name}”.` },
       ]);
     }
+    this.#parts.jobs.allow(caller);
     this.#parts.audit.record(caller, 'pool.destroy', name);
-    return this.#job('pool.destroy', `Destroy pool “${name}”`, name, 'Ending what uses it, and destroying it', () =>
-      this.#parts.platform.poolActions.destroyPool(name),
+    return this.#job(
+      caller,
+      'pool.destroy',
+      `Destroy pool “${name}”`,
+      name,
+      'Ending what uses it, and destroying it',
+      () => this.#parts.platform.poolActions.destroyPool(name),
     );
   }
 
@@ -493,8 +506,10 @@ export class PoolOperations {
     if (found.inUseElsewhere && input.force !== true) {
       throw fail('conflict', found.sentence, 'When you are sure, import it by force.');
     }
+    this.#parts.jobs.allow(caller);
     this.#parts.audit.record(caller, 'pool.import', name, null, input);
     return this.#job(
+      caller,
       'pool.import',
       `Import pool “${name}”`,
       name,

@@ -65,9 +65,10 @@ export class Pools {
     this.#oneAtATime();
     await this.#plan(wanted, await inventory.renew());
     this.#oneAtATime();
+    jobs.allow(caller);
     audit.record(caller, 'pool.create', wanted.name, null, wanted);
     const title = `Create pool “${wanted.name}” of ${plural(allDisks(wanted).length, 'disk')}`;
-    return jobs.start({ kind: 'pool.create', title, cancellable: false }, (job) => this.#carryOut(wanted, job));
+    return jobs.start({ kind: 'pool.create', title, cancellable: false, caller }, (job) => this.#carryOut(wanted, job));
   }
 
   #oneAtATime(): void {
@@ -146,9 +147,10 @@ export class Pools {
       );
     }
     if (jobs.isRunning('telemetry.place')) throw fail('conflict', 'The telemetry store is being placed already.');
+    jobs.allow(caller);
     audit.record(caller, 'telemetry.place', platform.systemPool);
     const title = 'Place the telemetry store on the system pool';
-    return jobs.start({ kind: 'telemetry.place', title, cancellable: false }, async (job) => {
+    return jobs.start({ kind: 'telemetry.place', title, cancellable: false, caller }, async (job) => {
       job.log('Measurements will share the disk with the appliance itself, without a second copy.');
       try {
         await platform.placeTelemetry(platform.systemPool, (step, percent) => job.step(step, percent));

@@ -10,6 +10,7 @@ import { Replications, replicationRoutes } from './replications.ts';
 import { routes } from './routes.ts';
 import { CISTERN_PORT } from './schema.ts';
 import { ReplicationSenders } from './senders.ts';
+import { replicationParts } from './settings-part.ts';
 
 export interface ReplicationDomain {
   readonly replications: Replications;
@@ -46,6 +47,7 @@ export const replicationDomain = domain({
         replications,
         replicationPort: () => (senders.all().length === 0 ? null : CISTERN_PORT),
       } satisfies ReplicationDomain,
+      settingsParts: replicationParts(replications, senders),
       handlers: replicationRoutes({ replications, senders, platform }),
       start: () => {
         void replications.begin();

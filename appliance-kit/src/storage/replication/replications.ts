@@ -8,7 +8,7 @@ import type { Log } from '../../base/log.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
 import type { Problem } from '../../base/problems/schema.ts';
 import { plural, size } from '../../base/words.ts';
-import type { Caller } from '../../http/gate/caller.ts';
+import { appliance, type Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Job, JobHandle, Jobs } from '../../jobs/index.ts';
@@ -93,6 +93,11 @@ export function retryAfterMinutes(code: string, attempts: number): number | null
   return RETRY_MINUTES[Math.min(attempts, RETRY_MINUTES.length) - 1] ?? 1;
 }
 
+const inputOf = (one: Stored): ReplicationInput => {
+  const { dataset, recursive, target, schedule, enabled, intermediate, bytesPerSecond, lateAfterMinutes } = one;
+  return { dataset, recursive, target, schedule, enabled, intermediate, bytesPerSecond, lateAfterMinutes };
+};
+
 export class Replications {
   readonly #parts: ReplicationParts;
   /** By replication, the job that runs it. */
@@ -140,11 +145,11 @@ export class Replications {
   }
 
   #describe(one: Stored): Replication {
-    const { dataset, recursive, target, schedule, enabled, intermediate, bytesPerSecond, lateAfterMinutes } = one;
+    const { schedule, enabled, bytesPerSecond } = one;
     const limit = bytesPerSecond > 0 ? `, at most ${size(bytesPerSecond)} a second` : '';
     const next = this.#parts.timetable.nextOf(schedule, one.lastRunAt ?? one.createdAt);
     return {
-      ...{ id: one.id, dataset, recursive, target, schedule, enabled, intermediate, bytesPerSecond, lateAfterMinutes },
+      ...{ id: one.id, ...inputOf(one) },
       words: `${scheduleWords(schedule)}${limit}`,
       nextRun: enabled ? iso(next) : null,
       job: this.#running.get(one.id) ?? null,
@@ -216,11 +221,23 @@ export class Replications {
     return [one.dataset, one.target.kind === 'here' ? parentOf(one.target.dataset) : null];
   }
 
-  async create(input: ReplicationInput, caller: Caller): Promise<Replication> {
+  /** As they are set. */
+  inputs(): Record<string, ReplicationInput> {
+    return Object.fromEntries(this.#all().map((one) => [one.id, inputOf(one)]));
+  }
+
+  async isHere(dataset: string): Promise<boolean> {
+    return (await this.#parts.tree.now()).byName.has(dataset);
+  }
+
+  async create(
+    input: ReplicationInput,
+    caller: Caller,
+    id = newId('re', this.#parts.clock.now()),
+  ): Promise<Replication> {
     await this.#check(input, null);
     const { db, clock, audit } = this.#parts;
     const now = clock.now();
-    const id = newId('re', now);
     db.run('INSERT INTO replications (id, input_json, created_at) VALUES (?, ?, ?)', id, JSON.stringify(input), now);
     try {
       await this.#permit(this.#touched(input));
@@ -282,18 +299,7 @@ export class Replications {
     for (const one of this.#all().filter(({ dataset }) => within(dataset, from))) {
       // Its target has what was destroyed: the replication stays, reports that its source is gone, and is left to be removed.
       if (to === null) continue;
-      const { dataset, recursive, target, schedule, enabled, intermediate, bytesPerSecond, lateAfterMinutes } = one;
-      const name = to + dataset.slice(from.length);
-      const input = {
-        dataset: name,
-        recursive,
-        target,
-        schedule,
-        enabled,
-        intermediate,
-        bytesPerSecond,
-        lateAfterMinutes,
-      };
+      const input = { ...inputOf(one), dataset: to + one.dataset.slice(from.length) };
       db.run('UPDATE replications SET input_json = ? WHERE id = ?', JSON.stringify(input), one.id);
       // ZFS keeps permissions with the dataset, whatever its name.
     }
@@ -339,19 +345,20 @@ export class Replications {
   run(id: string, caller: Caller): Job {
     const { dataset, target } = this.#find(id);
     if (this.#running.has(id)) throw fail('conflict', 'It is running already.', 'Follow its job.');
+    this.#parts.jobs.allow(caller);
     this.#parts.audit.record(caller, 'replication.run', `${dataset} → ${target.dataset}`);
-    return this.#start(id, true);
+    return this.#start(id, true, caller);
   }
 
   /** `anew`: with a new snapshot; otherwise with that of the run that was interrupted. */
-  #start(id: string, anew: boolean): Job {
+  #start(id: string, anew: boolean, caller: Caller = appliance): Job {
     const { jobs, db, clock, log } = this.#parts;
     const one = this.#find(id);
     const begun = clock.now();
     // Written first: an akd that is killed must not begin it again at once.
     db.run('UPDATE replications SET last_run_at = ?, retry_at = NULL WHERE id = ?', begun, id);
     const title = `Replicate “${one.dataset}” to ${targetWords(one.target)}`;
-    const job = jobs.start({ kind: 'replication', title, cancellable: true }, async (handle) => {
+    const job = jobs.start({ kind: 'replication', title, cancellable: true, caller }, async (handle) => {
       let bytes = 0;
       const count = (sent: number) => {
         bytes = sent;

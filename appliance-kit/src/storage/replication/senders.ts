@@ -57,7 +57,7 @@ export class ReplicationSenders {
     await this.#parts.platform.replication.accept(senders.length === 0 ? 0 : CISTERN_PORT, accepted);
   }
 
-  async create(input: SenderInput, caller: Caller): Promise<Sender> {
+  async create(input: SenderInput, caller: Caller, id = newId('rs', this.#parts.clock.now())): Promise<Sender> {
     const { db, clock, audit, tree } = this.#parts;
     const { byName } = await tree.now();
     const invalid = (path: string, message: string) =>
@@ -78,7 +78,6 @@ export class ReplicationSenders {
     if (quotaBytes !== null)
       await this.#parts.datasets.update(input.under, { set: { quota: String(quotaBytes) } }, caller);
     const now = clock.now();
-    const id = newId('rs', now);
     db.run(
       'INSERT INTO replication_senders (id, name, public_key, under, created_at) VALUES (?, ?, ?, ?, ?)',
       id,

@@ -8,6 +8,7 @@ import { alertClasses, snapshotsFailed } from './alerts.ts';
 import { migrations } from './migrations.ts';
 import { routes } from './routes.ts';
 import { SnapshotSchedules, scheduleRoutes } from './schedules.ts';
+import { snapshotSchedulesPart } from './settings-part.ts';
 import { Snapshots, snapshotRoutes } from './snapshots.ts';
 
 export { OURS } from './retention.ts';
@@ -39,6 +40,7 @@ export const snapshotsDomain = domain({
     );
     return {
       provides: { snapshots } satisfies SnapshotsDomain,
+      settingsParts: [snapshotSchedulesPart(schedules)],
       handlers: { ...snapshotRoutes(snapshots), ...scheduleRoutes(schedules) },
     };
   },

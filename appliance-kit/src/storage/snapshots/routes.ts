@@ -42,7 +42,7 @@ export const routes = {
   rollback: { method: 'POST', path: '/api/snapshots/:name/rollback', access: 'administrator', confirm: true, summary: 'Bring a dataset back to a snapshot', params: OneSnapshot, body: RollbackInput, answer: accepted(Job) },
   diffSnapshot: { method: 'GET', path: '/api/snapshots/:name/differences', access: 'administrator', summary: 'Which files changed since, or up to a later snapshot', params: OneSnapshot, query: DiffQuery, answer: ok(DiffPage) },
   listSnapshotFiles: { method: 'GET', path: '/api/snapshots/:name/files', access: 'administrator', summary: 'A directory of a snapshot', params: OneSnapshot, query: FilesQuery, answer: ok(FileList) },
-  downloadSnapshotFile: { method: 'GET', path: '/api/snapshots/:name/files/content', access: 'administrator', summary: 'A file of a snapshot', params: OneSnapshot, query: FileQuery, answer: stream('application/octet-stream') },
+  downloadSnapshotFile: { method: 'GET', path: '/api/snapshots/:name/files/content', access: 'administrator', summary: 'A file of a snapshot', params: OneSnapshot, query: FileQuery, answer: stream({ 'application/octet-stream': null }) },
   listSnapshotSchedules: { method: 'GET', path: '/api/snapshot-schedules', access: 'viewer', summary: 'When snapshots are taken and how many are kept', query: ScheduleQuery, answer: ok(list(SnapshotSchedule)) },
   createSnapshotSchedule: { method: 'POST', path: '/api/snapshot-schedules', access: 'operator', summary: 'Add a schedule', body: SnapshotScheduleInput, answer: created(SnapshotSchedule) },
   getSnapshotSchedule: { method: 'GET', path: '/api/snapshot-schedules/:id', access: 'viewer', summary: 'One schedule', params: byId, answer: ok(SnapshotSchedule), editable: SnapshotScheduleInput },

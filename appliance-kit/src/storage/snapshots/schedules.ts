@@ -118,7 +118,7 @@ export class SnapshotSchedules {
     };
   }
 
-  async #check(input: SnapshotScheduleInput): Promise<void> {
+  async check(input: SnapshotScheduleInput): Promise<void> {
     mustBeSchedule(input.schedule);
     const invalid = (path: string, message: string) =>
       fail('invalid_request', `The schedule was refused: ${message}.`, undefined, [{ path, message }]);
@@ -131,11 +131,28 @@ export class SnapshotSchedules {
     if (!byName.has(input.dataset)) throw invalid('/dataset', `there is no dataset “${input.dataset}”`);
   }
 
-  async create(input: SnapshotScheduleInput, caller: Caller): Promise<SnapshotSchedule> {
-    await this.#check(input);
+  /** As they are set. */
+  inputs(): Record<string, SnapshotScheduleInput> {
+    return Object.fromEntries(
+      this.#all().map(({ id, dataset, recursive, schedule, keep, enabled }) => [
+        id,
+        { dataset, recursive, schedule, keep, enabled },
+      ]),
+    );
+  }
+
+  async isHere(dataset: string): Promise<boolean> {
+    return (await this.#parts.tree.now()).byName.has(dataset);
+  }
+
+  async create(
+    input: SnapshotScheduleInput,
+    caller: Caller,
+    id = newId('ss', this.#parts.clock.now()),
+  ): Promise<SnapshotSchedule> {
+    await this.check(input);
     const { db, clock, audit } = this.#parts;
     const now = clock.now();
-    const id = newId('ss', now);
     db.transaction(() => {
       db.run(
         `INSERT INTO snapshot_schedules (id, dataset, recursive, schedule_json, keep_json, enabled, created_at)
@@ -156,7 +173,7 @@ export class SnapshotSchedules {
 
   async update(id: string, input: SnapshotScheduleInput, caller: Caller): Promise<SnapshotSchedule> {
     const before = this.#find(id);
-    await this.#check(input);
+    await this.check(input);
     const { db, clock, audit } = this.#parts;
     db.transaction(() => {
       db.run(

@@ -276,9 +276,10 @@ export class Snapshots {
       );
     }
     if (jobs.isRunning('snapshot.rollback')) throw fail('conflict', 'Another rollback is under way.');
+    jobs.allow(caller);
     audit.record(caller, 'snapshot.rollback', name, { writtenSince, newer: newer.map((one) => one.name) }, input);
     const title = `Roll back “${dataset}” to “${split(name)[1]}”`;
-    return jobs.start({ kind: 'snapshot.rollback', title, cancellable: false }, async (job) => {
+    return jobs.start({ kind: 'snapshot.rollback', title, cancellable: false, caller }, async (job) => {
       if (services.length > 0) job.log('The Telemetry store is stopped meanwhile, and started again in any case.');
       job.step(input.keep ? 'Putting what there is now aside, and the snapshot in its place' : 'Rolling back');
       const done = await this.#change(() =>

@@ -10,7 +10,7 @@ export const routes = {
   createBundle: { method: 'POST', path: '/api/bundles', access: 'operator', summary: 'Make a support bundle', body: NewBundle, answer: accepted(Bundle) },
   getBundle: { method: 'GET', path: '/api/bundles/:id', access: 'operator', summary: 'One bundle', params: byId, answer: ok(Bundle) },
   deleteBundle: { method: 'DELETE', path: '/api/bundles/:id', access: 'operator', summary: 'Remove a bundle, or cancel one being made', params: byId, answer: nothing },
-  downloadBundle: { method: 'GET', path: '/api/bundles/:id/content', access: 'operator', summary: "A bundle's content; Range is allowed", params: byId, answer: stream('application/zstd') },
+  downloadBundle: { method: 'GET', path: '/api/bundles/:id/content', access: 'operator', summary: "A bundle's content; Range is allowed", params: byId, answer: stream({ 'application/zstd': null }) },
   retryBundle: { method: 'POST', path: '/api/bundles/:id/retry', access: 'operator', summary: 'Run the failed steps of a bundle again', params: byId, answer: accepted(Bundle) },
   getBundleOptions: { method: 'GET', path: '/api/bundle-options', access: 'operator', summary: 'What a bundle may hold, and where it may be written', answer: ok(BundleOptions) },
 } as const satisfies Routes;

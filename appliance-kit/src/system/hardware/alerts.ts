@@ -54,7 +54,7 @@ export const hardwareSensor = alertClass<SensorArgs>({
   title: ({ sensor, level }) => `${sensor} is ${level === 'critical' ? 'critical' : 'not as it should be'}`,
   impact: () => 'What the part does may fail.',
   action: () =>
-    'Look at the part. The management controller’s own web page and its event log say more; the machine’s manual says what the sensor is.',
+    'Look at the part. Of the machine’s own, the management controller’s web page and its event log say more; the manual of the machine, or of the enclosure, says what the sensor is.',
   dedupKey: ({ sensor }) => `hardware.sensor/${sensor}`,
   example: sensorExample('12V', '12V reads 10.9 V: Lower Critical; it is well from 11.2 V to 12.9 V.'),
   dedupExample: 'hardware.sensor/12V',
@@ -189,6 +189,31 @@ export const controllerSilent = alertClass<SilentArgs>({
   visibleAfterSeconds: 900,
 });
 
+export interface EnclosureArgs {
+  readonly id: string;
+  readonly title: string;
+  readonly why: string;
+}
+
+export const enclosureSilent = alertClass<EnclosureArgs>({
+  class: 'enclosure.silent',
+  severity: () => 'warning',
+  title: ({ id, title }) => `The enclosure ${title} (${id}) does not answer`,
+  text: ({ id, title, why }) => `The enclosure ${title} (${id}) was asked for its sensors. ${why}`,
+  impact: () => 'Its fans, power supplies and temperatures are not watched. Its disks may go on all the same.',
+  response: () => 'The appliance asks it again; what it said last stands until then.',
+  action: () =>
+    'Look at its lights and its cables. If its disks are well, its services processor hangs: restart that, or the enclosure, at the next opportunity.',
+  page,
+  labels: ({ id }) => ({ enclosure: id }),
+  dedupKey: ({ id }) => `enclosure.silent/${id}`,
+  example: { id: '6:0:8:0', title: 'EXAMPLE SHELF24-12G', why: 'It did not answer within 20 seconds.' },
+  dedupExample: 'enclosure.silent/6:0:8:0',
+  dependsOn: () => [],
+  // It restarts its processor for an update of its own.
+  visibleAfterSeconds: 300,
+});
+
 export interface EventsArgs {
   /** The newest number of the log. */
   readonly number: number;
@@ -262,6 +287,7 @@ export const alertClasses = [
   pcieErrors,
   linkErrors,
   controllerSilent,
+  enclosureSilent,
   controllerEvent,
   hardwareChanged,
 ] as const;

@@ -92,6 +92,27 @@ test('a controller that does not answer is an alert after a quarter of an hour; 
   assert.deepEqual(await active(on), []);
 });
 
+test('the alert of a silent controller stands over a restart of akd until it is asked again, and answers', async (t) => {
+  const on = await started(t);
+  await simulate(on, { silent: true });
+  for (let minutes = 0; minutes < 17; minutes++) await after(on, 60);
+  const silent = ['controller.silent warning: The management controller does not answer'];
+  assert.deepEqual(await active(on), silent);
+  const again = await on.restart();
+  for (const [name, value] of on.client.cookies) again.client.cookies.set(name, value);
+  const { hardware } = again.simulation;
+  const heldUp = Promise.withResolvers<never>();
+  const asked = t.mock.method(hardware, 'controller', () => heldUp.promise);
+  await after(again, 0);
+  assert.deepEqual([(await now(again)).controller.state, await active(again)], ['asked', silent]);
+  asked.mock.restore();
+  heldUp.reject(fail('timeout', 'It did not answer.'));
+  await simulate(again, { silent: false });
+  await passing(again, 61, 'it answers', async () => (await now(again)).controller.state === 'answers');
+  await after(again, 61);
+  assert.deepEqual(await active(again), []);
+});
+
 test('a controller that has never answered is silent as well, and is not asked all the time', async (t) => {
   const on = await bench(t);
   await simulate(on, { silent: true });

@@ -29,6 +29,7 @@ import {
   controllerEvent,
   controllerSilent,
   type ErrorsArgs,
+  enclosureSilent,
   fanFailed,
   hardwareChanged,
   hardwareSensor,
@@ -45,7 +46,7 @@ import { hardwareChanges, knownHardware, seenEvent } from './known.ts';
 import { ofDisks, ofErrors, ofSensors } from './measurements.ts';
 import type { routes } from './routes.ts';
 import type { Hardware as HardwareState } from './schema.ts';
-import { chassisFaults, distinguished, isWrong, sentenceOf } from './sensors.ts';
+import { chassisFaults, distinguished, isWrong, ShelfMemory, type Shelves, sentenceOf } from './sensors.ts';
 
 const MINUTE_MS = 60_000;
 const PATIENCE_MS = 1_500;
@@ -120,6 +121,7 @@ export class Hardware {
   readonly #controller: Rested<Controller | null>;
   readonly #sensors: Rested<ControllerSensor[]>;
   readonly #events: Rested<ControllerEvent[]>;
+  readonly #enclosures: Rested<Shelves | null>;
   readonly #counts: ErrorCounts;
   readonly #detector: ChangeDetector;
   #bootId = '';
@@ -151,6 +153,10 @@ export class Hardware {
       rested,
     );
     this.#events = new Rested<ControllerEvent[]>(() => hardware.controllerEvents(), clock, rested);
+    const shelves = new ShelfMemory();
+    this.#enclosures = new Rested<Shelves | null>(async () => shelves.hear(await hardware.enclosures()), clock, {
+      ...{ maxAgeMs: fresh, nothing: null },
+    });
     this.#counts = new ErrorCounts(settings);
     this.#detector = new ChangeDetector(parts.changes, 'hardware');
   }
@@ -159,12 +165,13 @@ export class Hardware {
   async look(): Promise<() => void> {
     const { platform } = this.#parts;
     if (this.#bootId === '') this.#bootId = await platform.bootId();
-    const [inventory, ports, errors, slots, controller] = await Promise.all([
+    const [inventory, ports, errors, slots, controller, shelves] = await Promise.all([
       this.#inventory.get(),
       this.#ports.get(),
       this.#errors.get(),
       this.#slots.get(),
       this.#controller.get(),
+      this.#enclosures.get(),
     ]);
     // Nothing more is asked of a controller that there is not, or that does not even say what it is.
     const present = controller.value !== null;
@@ -174,11 +181,16 @@ export class Hardware {
     ]);
     const disks = await this.#parts.inventory.disks();
     return () => {
-      this.#detector.compare([controller.error, sensors.value.map(({ state }) => state), slots.value, errors.value]);
+      const all = this.#sensorsNow();
+      this.#detector.compare([controller.error, all.map(({ state }) => state), slots.value, errors.value]);
       this.#reportController(controller, sensors);
+      this.#reportEnclosures(shelves.value);
       // What it said last stands. A machine without a controller may have enclosures all the same.
       const heard = present ? sensors.error === null || sensors.value.length > 0 : controller.error === null;
-      if (heard && slots.error === null) this.#reportSensors(sensors.value, controller.value, slots.value);
+      // A controller that is silent hides no shelf, and shelves that cannot be asked hide no controller.
+      const told = heard || (shelves.value !== null && this.#silence(controller, sensors) !== null);
+      const asked = shelves.value !== null || this.#enclosures.refused === true;
+      if (told && asked && slots.error === null) this.#reportSensors(all, controller.value, slots.value);
       if (errors.error === null && ports.error === null) this.#reportErrors(this.#counted());
       if (present && events.error === null) this.#reportEvents(events.value);
       if (inventory.error === null && inventory.value !== null && ports.error === null && disks.error === null)
@@ -188,7 +200,24 @@ export class Hardware {
 
   #reportController(controller: Reading<Controller | null>, sensors: Reading<ControllerSensor[]>): void {
     const why = this.#silence(controller, sensors);
-    this.#parts.conditions.report(controllerSilent, why === null ? [] : [{ args: { why } }]);
+    const answers = controller.error === null && (controller.value === null || this.#sensors.refused === false);
+    // Before it was asked, and while execd is away, what was said of it stands.
+    if (why !== null || answers)
+      this.#parts.conditions.report(controllerSilent, why === null ? [] : [{ args: { why } }]);
+  }
+
+  /** Of the controller and of enclosures, as each said last. */
+  #sensorsNow(): ControllerSensor[] {
+    const { heard, standing } = this.#enclosures.last().value ?? { heard: [], standing: [] };
+    return [...this.#sensors.last().value, ...heard, ...standing];
+  }
+
+  #reportEnclosures(shelves: Shelves | null): void {
+    if (shelves === null) return;
+    const silent = shelves.enclosures.flatMap(({ id, title, error }) =>
+      error === null ? [] : [{ args: { id, title, why: error } }],
+    );
+    this.#parts.conditions.report(enclosureSilent, silent);
   }
 
   /** Why nothing is heard of it; null as long as there is no telling, or it answers. */
@@ -297,10 +326,11 @@ export class Hardware {
   async measure(): Promise<void> {
     const { storaged, healths } = this.#parts;
     const disks = await this.#parts.inventory.disks();
-    const sensors = this.#sensors.last();
+    const [sensors, shelves] = [this.#sensors.last(), this.#enclosures.last()];
     const errors = this.#errors.last();
     const measurements = [
       ...(sensors.error === null ? ofSensors(sensors.value) : []),
+      ...(shelves.error === null ? ofSensors(shelves.value?.heard ?? []) : []),
       ...(errors.error === null ? ofErrors(this.#counted()) : []),
       ...ofDisks(healths.facts(disks.value)),
     ];
@@ -324,12 +354,13 @@ export class Hardware {
     ]);
     const counted = this.#counted();
     const sensors = this.#sensors.last();
+    const [all, shelves] = [this.#sensorsNow(), this.#enclosures.last()];
     const ids = new Map(disks.value.map(({ path, id }) => [path, id]));
     const known = inventory.value;
     const bytes = known?.memory.reduce((sum, { bytes: one }) => sum + (one ?? 0), 0) ?? 0;
     const controller = this.#describe(this.#controller.last(), sensors);
     return {
-      ...this.#sentence(sensors.value, counted, slots.value, controller),
+      ...this.#sentence(all, counted, slots.value, controller),
       summary:
         known === null
           ? null
@@ -344,7 +375,8 @@ export class Hardware {
       cards: (known?.cards ?? []).map((one) => ({ ...one })),
       ports: ports.value.map((one) => ({ ...one })),
       controller,
-      sensors: sensors.value.map((one) => ({ ...one, reports: [...one.reports] })),
+      sensors: all.map((one) => ({ ...one, reports: [...one.reports] })),
+      enclosures: (shelves.value?.enclosures ?? []).map(({ id, title, error }) => ({ id, title, error })),
       errors: counted.map(({ alarming, ...one }) => ({
         ...one,
         state: !alarming ? 'ok' : one.uncorrected > 0 && one.kind !== 'link' ? 'critical' : 'warning',
@@ -352,8 +384,8 @@ export class Hardware {
       slots: slots.value.map(({ disk, ...one }) => ({ ...one, disk: disk === null ? null : (ids.get(disk) ?? null) })),
       watchdogs: watchdogs.value.map((one) => ({ ...one })),
       changes: [...(settings.get(hardwareChanges) ?? [])],
-      problems: [inventory.error, ports.error, errors.error, slots.error, watchdogs.error].filter(
-        (error) => error !== null,
+      problems: [inventory, ports, errors, slots, watchdogs, ...(this.#enclosures.refused ? [shelves] : [])].flatMap(
+        ({ error }) => error ?? [],
       ),
     };
   }
@@ -388,6 +420,9 @@ export class Hardware {
       ...(faulty.length > 0 ? [`${plural(faulty.length, 'slot')} with a fault`] : []),
       ...(controller.chassis.length > 0 ? ['a fault of the chassis'] : []),
     ];
+    const silent = (this.#enclosures.last().value?.enclosures ?? []).filter(({ error }) => error !== null);
+    if (silent.length > 0)
+      said.push(`${plural(silent.length, 'enclosure')} that ${silent.length === 1 ? 'does' : 'do'} not answer`);
     if (said.length === 0 && controller.state === 'silent')
       return { state: 'warning', sentence: 'The management controller does not answer; no part reports errors.' };
     if (said.length === 0) return { state: 'ok', sentence: 'No part reports a fault or errors.' };

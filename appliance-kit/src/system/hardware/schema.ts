@@ -110,6 +110,12 @@ const Slot = component('HardwareSlot', {
   lit: Type.Boolean(),
 });
 
+const Enclosure = component('HardwareEnclosure', {
+  id: Type.String({ description: 'where the system has it' }),
+  title: Type.String(),
+  error: text('why it has said nothing when it was asked for its sensors; null: it has, or it has none'),
+});
+
 const Watchdog = component('HardwareWatchdog', {
   title: Type.String(),
   active: Type.Boolean(),
@@ -133,6 +139,9 @@ export const Hardware = component('Hardware', {
   controller: Controller,
   sensors: Type.Array(HardwareSensor),
   errors: Type.Array(HardwareErrors),
+  enclosures: Type.Array(Enclosure, {
+    description: 'shelves that tell of their parts (SCSI Enclosure Services); what they say is in `sensors`',
+  }),
   slots: Type.Array(Slot),
   watchdogs: Type.Array(Watchdog),
   changes: Type.Array(HardwareChange, { description: 'the newest first; at most 50' }),

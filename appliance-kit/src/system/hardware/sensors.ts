@@ -1,6 +1,6 @@
-// What the management controller's sensors say, as conditions and as sentences.
+// What the sensors of the management controller and of enclosures say, as conditions and as sentences.
 import { figure } from '../../base/words.ts';
-import type { Controller, ControllerSensor } from '../../platform/hardware.ts';
+import type { Controller, ControllerSensor, Enclosure } from '../../platform/hardware.ts';
 
 function range({ lowest, highest, unit }: ControllerSensor): string {
   if (lowest !== null && highest !== null) return `; it is well from ${figure(lowest)} to ${figure(highest)} ${unit}`;
@@ -33,4 +33,28 @@ export function distinguished(sensors: readonly ControllerSensor[]): ControllerS
     times.set(sensor.name, count);
     return count === 1 ? sensor : { ...sensor, name: `${sensor.name} (${count})` };
   });
+}
+
+/** All shelves, as they were asked last. */
+export interface Shelves {
+  readonly enclosures: readonly Enclosure[];
+  /** Of those that answered. */
+  readonly heard: readonly ControllerSensor[];
+  /** Of those that did not: what they said last. */
+  readonly standing: readonly ControllerSensor[];
+}
+
+/** Remembers what each shelf said last. */
+export class ShelfMemory {
+  #last: ReadonlyMap<string, readonly ControllerSensor[]> = new Map();
+
+  hear(enclosures: readonly Enclosure[]): Shelves {
+    const heard = distinguished(enclosures.filter(({ error }) => error === null).flatMap(({ sensors }) => sensors));
+    const said = ({ id, error, sensors }: Enclosure) => (error === null ? sensors : (this.#last.get(id) ?? []));
+    this.#last = new Map(enclosures.map((one) => [one.id, said(one)]));
+    // The same shelf may answer by another way.
+    const names = new Set(heard.map(({ name }) => name));
+    const silent = enclosures.filter(({ error }) => error !== null);
+    return { enclosures, heard, standing: silent.flatMap(said).filter(({ name }) => !names.has(name)) };
+  }
 }

@@ -8,29 +8,23 @@ import type { Caller } from '../../http/gate/caller.ts';
 import { Places } from '../../http/gate/places.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Peer } from '../../peers/peer.ts';
+import { type LogReader, logQuery, queryText } from './reader.ts';
 import type { routes } from './routes.ts';
-import type { LogPage, RequestPage } from './schema.ts';
+import type { RequestPage } from './schema.ts';
 
-/** supportd searches for eight seconds at most. */
+/** Until the stream of a log begins. */
 const DEADLINE_MS = 15_000;
 /** How often it is looked whether who reads a log may still do so. */
 const ALLOWED_MS = 15_000;
 /** Pages, in all and of one caller. */
 const [MOST, MOST_OF_ONE] = [40, 10];
 
-function query(values: Record<string, unknown>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
-  return given.length === 0
-    ? ''
-    : `?${new URLSearchParams(Object.fromEntries(given.map(([name, value]) => [name, String(value)])))}`;
-}
-
-/** As supportd calls them (docs/api/supportd.md). */
-const logQuery = ({ search, before, ...rest }: { search?: string; before?: string; [name: string]: unknown }) =>
-  query({ ...rest, text: search, older: before });
-
-export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) => Caller): Handlers<typeof routes> {
-  const read = (path: string) => supportd.call({ method: 'GET', path, deadlineMs: DEADLINE_MS });
+export function logRoutes(
+  supportd: Peer,
+  logs: LogReader,
+  identify: (request: FastifyRequest) => Caller,
+): Handlers<typeof routes> {
+  const read = (path: string) => logs.ask(path);
   const places = new Places(MOST, MOST_OF_ONE, 'pages are reading logs');
 
   /** Passes supportd's server-sent events on until either side ends. */
@@ -77,12 +71,9 @@ export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) =>
   };
 
   return {
-    readLogs: async ({ query: asked }) => {
-      const { lines, older } = (await read(`/logs${logQuery(asked)}`)) as { lines: LogPage['items']; older: string };
-      return { items: lines, before: older };
-    },
+    readLogs: ({ query: asked }) => logs.page(asked),
     readRequests: async ({ query: asked }) => {
-      const { requests, ...rest } = (await read(`/requests${query(asked)}`)) as Omit<RequestPage, 'items'> & {
+      const { requests, ...rest } = (await read(`/requests${queryText(asked)}`)) as Omit<RequestPage, 'items'> & {
         requests: RequestPage['items'];
       };
       return { items: requests, ...rest };
@@ -92,7 +83,7 @@ export function logRoutes(supportd: Peer, identify: (request: FastifyRequest) =>
       return undefined;
     },
     followRequests: async ({ query: asked, caller, request, reply }) => {
-      await follow(`/requests/live${query(asked)}`, caller, reply, () => identify(request).role !== null);
+      await follow(`/requests/live${queryText(asked)}`, caller, reply, () => identify(request).role !== null);
       return undefined;
     },
   };

@@ -18,6 +18,7 @@ export const LogQuery = closed({
     Type.String({ maxLength: 512, description: 'as the last answer gave it: what came before that' }),
   ),
 });
+export type LogQuery = Static<typeof LogQuery>;
 export const LogLine = component('LogLine', {
   time: Time,
   service: Type.String(),

@@ -13,7 +13,7 @@ export interface ServiceArgs {
 }
 
 /** Without these the appliance still does what it is for. */
-const MINOR = ['snmpd', 'supportd', 'replicd', 'tracerd'];
+const MINOR = ['snmpd', 'supportd', 'gatherd', 'replicd', 'tracerd'];
 
 export const ofService = ({ service }: { service: string }): Severity =>
   MINOR.includes(service) ? 'warning' : 'critical';

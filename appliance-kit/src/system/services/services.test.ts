@@ -59,7 +59,7 @@ test('services: listed, failing, alerted after a moment, restarted', async (t) =
   const { client, clock, appliance } = await bench(t);
   await client.setUp();
   const names = (await client.get('/api/services')).body.items.map((one: { name: string }) => one.name);
-  assert.deepEqual(names, ['storaged', 'akd', 'execd', 'replicd', 'tracerd', 'supportd', 'nginx', 'snmpd']);
+  assert.deepEqual(names, ['storaged', 'akd', 'execd', 'replicd', 'tracerd', 'supportd', 'gatherd', 'nginx', 'snmpd']);
 
   await client.post('/internal/sim/service', { name: 'storaged', state: 'failed', reason: 'It crashed.' });
   assert.deepEqual((await client.get('/api/alerts')).body.items, [], 'a restart that is under way is no failure');

@@ -13,13 +13,14 @@ import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { logFailure } from '../../base/problems/log-failure.ts';
 import { fail } from '../../base/problems/problem.ts';
+import { asked, onePart } from '../../domain/settings-part.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Platform, SnmpAccess } from '../../platform/platform.ts';
 import { type Settings, setting } from '../../state/settings.ts';
 import type { Table } from './objects.ts';
 import type { routes } from './routes.ts';
-import type { SnmpAgent, SnmpAgentInput } from './schema.ts';
+import { type SnmpAgent, SnmpAgentInput } from './schema.ts';
 
 export const WRITE_EVERY_MS = 5_000;
 /** So long after it was written a file may be answered from: a few writings may come late. */
@@ -149,9 +150,13 @@ export class Agent {
     };
   }
 
-  /** Decides who may poll from now on. Throws when it contradicts itself, and when snmpd could not be given it. */
-  async set(input: SnmpAgentInput): Promise<SnmpAgent> {
-    const stored = this.#kept;
+  /** With the secrets, as they are kept. */
+  settings(): SnmpAgentInput {
+    const { applied: _, ...kept } = this.#kept;
+    return kept;
+  }
+
+  #completed(input: SnmpAgentInput, stored: Kept): Kept {
     const { community, authPassword, privPassword, ...rest } = input;
     const secrets = {
       community: kept(community, stored.community),
@@ -164,10 +169,21 @@ export class Agent {
       applied: false,
     };
     const errors = problems(next);
-    if (errors.length > 0) {
-      const words = errors.map(({ path, message }) => `${path} ${message}`).join('; ');
-      throw fail('invalid_request', `The settings of the SNMP agent were refused: ${words}.`, undefined, errors);
-    }
+    if (errors.length === 0) return next;
+    const words = errors.map(({ path, message }) => `${path} ${message}`).join('; ');
+    throw fail('invalid_request', `The settings of the SNMP agent were refused: ${words}.`, undefined, errors);
+  }
+
+  /** As it would be kept by itself; throws what contradicts itself. */
+  completed(input: SnmpAgentInput): SnmpAgentInput {
+    const { applied: _, ...completed } = this.#completed(input, NOBODY);
+    return completed;
+  }
+
+  /** Decides who may poll from now on. Throws when it contradicts itself, and when snmpd could not be given it. */
+  async set(input: SnmpAgentInput): Promise<SnmpAgent> {
+    const stored = this.#kept;
+    const next = this.#completed(input, stored);
     // Noted before: should akd end in between, snmpd is given it at the next start.
     this.#keep(next);
     try {
@@ -252,3 +268,13 @@ export function agentRoutes(parts: { agent: Agent; audit: Audit; changes: Change
     },
   };
 }
+
+export const snmpAgentPart = (agent: Agent, handlers: Handlers<typeof routes>) =>
+  onePart({
+    ...{ name: 'snmp-agent', title: 'Who may poll by SNMP', version: 1, schema: SnmpAgentInput },
+    covers: ['setSnmpAgent'],
+    secrets: ['/community', '/authPassword', '/privPassword'],
+    normalise: (input) => agent.completed(input),
+    read: () => agent.settings(),
+    set: (body, caller) => asked(handlers.setSnmpAgent, { body, caller }),
+  });

@@ -8,7 +8,7 @@ import type { DatasetsDomain } from '../../storage/datasets/index.ts';
 import type { InventoryDomain } from '../../storage/inventory/index.ts';
 import type { ServicesDomain } from '../services/index.ts';
 import type { StatusDomain } from '../status/index.ts';
-import { Agent, agentRoutes, agentSettings, WRITE_EVERY_MS } from './agent.ts';
+import { Agent, agentRoutes, agentSettings, snmpAgentPart, WRITE_EVERY_MS } from './agent.ts';
 import { collect } from './collect.ts';
 import { routes } from './routes.ts';
 
@@ -37,9 +37,11 @@ export const snmpAgentDomain = domain({
       file: join(config.run, 'snmp', 'objects'),
       collect: (index) => collect({ ...parts, index }),
     });
+    const handlers = agentRoutes({ agent, audit, changes });
     return {
       provides: { snmpPolled: () => agent.get().enabled } satisfies SnmpAgentDomain,
-      handlers: agentRoutes({ agent, audit, changes }),
+      handlers,
+      settingsParts: [snmpAgentPart(agent, handlers)],
       periodic: [{ everyMs: WRITE_EVERY_MS, run: () => agent.write() }],
       stop: () => agent.stop(),
     };

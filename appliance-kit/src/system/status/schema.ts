@@ -1,5 +1,6 @@
 // The answer to "how is it?": one sentence, how bad, what next, and the parts it was made of.
 
+import { IncomingDocument } from '../../analytics/incoming/index.ts';
 import { Bytes, Count, closed, component, nullable, Ratio, type Static, Time, Type } from '../../base/schema/schema.ts';
 import { PoolState } from '../../platform/pool.ts';
 
@@ -30,6 +31,7 @@ export const Status = component('Status', {
       sentence: Type.String(),
     }),
   ),
+  incoming: IncomingDocument,
   alerts: closed({ critical: Count, warning: Count, info: Count }),
   ingest: closed({
     samplesPerSecond: Type.Number(),

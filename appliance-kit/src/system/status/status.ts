@@ -2,6 +2,7 @@
 
 import type { Setup } from '../../access/setup/index.ts';
 import type { Alerts } from '../../alerting/alerts/index.ts';
+import type { IncomingDomain } from '../../analytics/incoming/index.ts';
 import { CachedReading } from '../../base/cached-reading.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import { enumerate, percent, plural } from '../../base/words.ts';
@@ -37,6 +38,7 @@ export interface StatusParts {
   readonly storaged: Storaged;
   readonly setup: Setup;
   readonly version: string;
+  readonly incoming: IncomingDomain['incoming'];
 }
 
 function poolCondition(pool: Pool): Condition {
@@ -107,7 +109,12 @@ export class Status {
 
   async read(): Promise<StatusDocument> {
     const { clock, platform, inventory, services, alerts, setup, version } = this.#parts;
-    const [pools, running, ingest] = await Promise.all([inventory.pools(), services.read(), this.#ingest.get()]);
+    const [pools, running, ingest, incoming] = await Promise.all([
+      inventory.pools(),
+      services.read(),
+      this.#ingest.get(),
+      this.#parts.incoming.read(),
+    ]);
     const available = ingest.value !== null && ingest.error === null;
     const figures = available ? ingest.value : null;
     const counts = alerts.counts();
@@ -134,6 +141,7 @@ export class Status {
         capacity,
         sentence,
       })),
+      incoming,
       alerts: counts,
       ingest: {
         samplesPerSecond: figures?.status.samplesPerSecond ?? 0,
@@ -186,13 +194,13 @@ export class Status {
     }
     if (severity === 'ok') return { sentence: 'All is well.', next: null };
     const worst = parts.find(({ state }) => state === severity) as StatusPart;
-    const alert = this.#parts.alerts.worst();
-    const next =
-      worst.name === 'alerts' && alert !== undefined
-        ? { text: alert.action, page: `/alerts/${alert.id}` }
-        : { text: `Go to ${worst.title}`, page: worst.page };
-    const sentence = worst.name === 'alerts' && alert !== undefined ? alert.text : worst.sentence;
-    return { sentence, next };
+    const [group] = this.#parts.alerts.groups.summary().worst;
+    if (worst.name !== 'alerts' || group === undefined) {
+      return { sentence: worst.sentence, next: { text: `Go to ${worst.title}`, page: worst.page } };
+    }
+    // Of a burst, how many they are and what they have in common.
+    const sentence = group.alert === null ? `${group.title}. ${group.text}`.trim() : group.text;
+    return { sentence, next: { text: group.action, page: `/alerts/${group.alert?.id ?? group.id}` } };
   }
 }
 

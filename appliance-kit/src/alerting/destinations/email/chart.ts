@@ -1,5 +1,5 @@
 // The last hour of what an alert is about, drawn for a mail. Words and numbers stand beside it as text: there is no font.
-import { figure } from '../../../base/words.ts';
+import { quantity } from '../../../base/quantity.ts';
 import { type Colour, Picture } from './png.ts';
 
 export interface ChartData {
@@ -8,6 +8,8 @@ export interface ChartData {
   readonly end: number;
   readonly points: readonly (readonly [time: number, value: number])[];
   readonly limit: number;
+  /** What values and limit are measured in, as `bytes/s`. */
+  readonly unit: string;
 }
 
 export interface Chart {
@@ -32,7 +34,7 @@ const COLOURS: readonly Colour[] = [
 const [GRID, AREA, LINE, LIMIT] = [1, 2, 3, 4];
 
 /** Null when there is nothing to draw. */
-export function draw({ start, end, points, limit }: ChartData): Chart | null {
+export function draw({ start, end, points, limit, unit }: ChartData): Chart | null {
   const seen = points.filter(([, value]) => Number.isFinite(value));
   if (seen.length < 2) return null;
   const values = seen.map(([, value]) => value);
@@ -62,7 +64,7 @@ export function draw({ start, end, points, limit }: ChartData): Chart | null {
   picture.fill(0, y(limit) - DENSITY / 2, width, DENSITY, LIMIT as number);
   const clock = (seconds: number) => new Date(seconds * 1000).toISOString().slice(11, 16);
   const words =
-    `From ${clock(start)} to ${clock(end)} UTC: lowest ${figure(lowest)}, highest ${figure(highest)}; ` +
-    `the red line is the limit, ${figure(limit)}.`;
+    `From ${clock(start)} to ${clock(end)} UTC: lowest ${quantity(lowest, unit)}, highest ${quantity(highest, unit)}; ` +
+    `the red line is the limit, ${quantity(limit, unit)}.`;
   return { png: picture.png(), width: WIDTH, height: HEIGHT, words };
 }

@@ -237,9 +237,18 @@ test('XOAUTH2: an access token is asked for, used again, and asked for anew when
 
 test('the last hour is a picture in the mail, with what it shows in words; List-Id sorts', async (t) => {
   const points = Array.from({ length: 121 }, (_, n) => [n * 30, n < 60 ? 4 + Math.sin(n / 4) : 16] as const);
-  const chart = draw({ start: 0, end: 3600, points: points.filter((_, n) => n < 30 || n > 40), limit: 6 });
+  const chart = draw({
+    start: 0,
+    end: 3600,
+    points: points.filter((_, n) => n < 30 || n > 40),
+    limit: 6,
+    unit: 'bytes/s',
+  });
   assert.ok(chart);
-  assert.match(chart.words, /^From 00:00 to 01:00 UTC: lowest 3\.\d+, highest 16; the red line is the limit, 6\.$/);
+  assert.match(
+    chart.words,
+    /^From 00:00 to 01:00 UTC: lowest 3(?:\.\d+)? bytes\/s, highest 16 bytes\/s; the red line is the limit, 6 bytes\/s\.$/,
+  );
   if (process.env.CISTERN_KEEP) writeFileSync(process.env.CISTERN_KEEP, chart.png);
   // As the standard lays it out: 1120 × 280, 8 bits, indexed; rows with a filter byte each.
   assert.deepEqual([...chart.png.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]);
@@ -252,7 +261,7 @@ test('the last hour is a picture in the mail, with what it shows in words; List-
   assert.equal(rows.length, 1121 * 280);
   const colours = new Set(rows);
   assert.deepEqual([...colours].sort(), [0, 1, 2, 3, 4], 'background, grid, area, line and limit');
-  assert.equal(draw({ start: 0, end: 3600, points: [], limit: 6 }), null);
+  assert.equal(draw({ start: 0, end: 3600, points: [], limit: 6, unit: '' }), null);
 
   const mailbox = await smtp(t);
   await sendEmail(settings(mailbox.port), message(), () => {}, chart);
@@ -266,10 +275,17 @@ test('the last hour is a picture in the mail, with what it shows in words; List-
 
 test('a message of many names them, and is where their conversation begins', () => {
   const many = Array.from({ length: 60 }, (_, n) => message('raise', { id: `al-${n}`, title: `Disk ${n} <hot>` }));
-  const mail = compose(merged('gr-1', 'burst', many, Date.UTC(2026, 0, 1), 'gr-1'));
-  assert.match(mail.subject, /60 alerts by the rule “Egress”/);
+  const apart = [{ label: 'host', value: 'web1', members: 60, others: 0 }];
+  const about = {
+    sharedBy: () => ({ common: { host: 'web1' }, apart, series: 60, of: 90 }),
+    titleOf: () => 'Egress: 60 of 90 series',
+  };
+  const mail = compose(merged('gr-1', 'burst', many, Date.UTC(2026, 0, 1), 'gr-1', about));
+  assert.match(mail.subject, /Egress: 60 of 90 series/);
   assert.equal(mail.messageId, '<gr-1@metrics1>');
-  assert.match(mail.text, /raised: Disk 49 <hot>\n {2}and 10 more/);
+  assert.match(mail.text, /raised: Disk 9 <hot>\n {2}and 50 more/);
+  assert.match(mail.text, /In common:\n {2}All have host=web1; none of the 30 other series does\./);
+  assert.match(mail.text, /Open: https:\/\/metrics1\/alerts\/bu-/);
   assert.ok(mail.html.includes('Disk 7 &#60;hot&#62;') && !mail.html.includes('<hot>'));
   const clear = compose({ ...message('clear'), thread: 'gr-1', others: 3 });
   assert.deepEqual(clear.references, ['<gr-1@metrics1>']);

@@ -1,8 +1,9 @@
 // An alert as a mail: everything one needs to know, as text and as HTML, and headers that make raise, repeats and
 // clear one conversation.
 
-import { figure, oneLine } from '../../../base/words.ts';
-import type { Message } from '../../alerts/index.ts';
+import { quantity } from '../../../base/quantity.ts';
+import { oneLine } from '../../../base/words.ts';
+import { type Message, pageOf } from '../../alerts/index.ts';
 import type { Chart } from './chart.ts';
 
 export interface Mail {
@@ -25,6 +26,9 @@ function escaped(text: string): string {
 
 const EVENTS = { raise: 'raised', clear: 'cleared', repost: 'still', escalate: 'not acknowledged' } as const;
 
+/** Of a burst; its page has all of them. */
+const LISTED = 10;
+
 /** A host name that is safe between `@` and `>`; what is not allowed in one is left out. */
 function domain(hostName: string): string {
   return hostName.replace(/[^a-zA-Z0-9.-]/g, '') || 'cistern';
@@ -32,6 +36,10 @@ function domain(hostName: string): string {
 
 /** Where the picture is found within the mail. */
 export const CHART_ID = 'chart@cistern';
+
+/** The alerts themselves are listed below it. */
+const described = ({ alert, event }: Message) =>
+  `${alert.title}, ${EVENTS[event]}${event === 'repost' ? ' active' : ''}.`;
 
 export function compose(message: Message, chart: Chart | null = null): Mail {
   const { alert, event, hostName, eventId, at } = message;
@@ -45,11 +53,13 @@ export function compose(message: Message, chart: Chart | null = null): Mail {
         : event === 'escalate'
           ? `Not acknowledged: ${severity.toLowerCase()}`
           : severity;
-  const link = `https://${host}/alerts/${message.group ? 'log' : encodeURIComponent(alert.id)}`;
+  const link = `https://${host}${pageOf(message)}`;
   const group = message.group;
   const listed =
-    group?.items.map((one) => `${one.at.slice(0, 16).replace('T', ' ')} ${EVENTS[one.event]}: ${one.title}`) ?? [];
-  if (group && group.count > group.items.length) listed.push(`and ${group.count - group.items.length} more`);
+    group?.items
+      .slice(0, group.kind === 'burst' ? LISTED : undefined)
+      .map((one) => `${one.at.slice(0, 16).replace('T', ' ')} ${EVENTS[one.event]}: ${one.title}`) ?? [];
+  if (group && group.count > listed.length) listed.push(`and ${group.count - listed.length} more`);
   const labels = Object.entries(alert.labels)
     .map(([name, value]) => `${name}=${oneLine(value, 200)}`)
     .join(', ');
@@ -61,14 +71,17 @@ export function compose(message: Message, chart: Chart | null = null): Mail {
     [event === 'clear' ? 'Cleared' : 'Raised', event === 'clear' ? (alert.clearedAt ?? at) : alert.raisedAt],
   ];
   if (event === 'clear') facts.push(['Was raised', alert.raisedAt]);
-  if (alert.value !== null) facts.push(['Value', figure(alert.value)]);
-  if (alert.limit !== null) facts.push(['Limit', figure(alert.limit)]);
+  if (alert.value !== null) facts.push(['Value', quantity(alert.value, alert.unit ?? '')]);
+  if (alert.limit !== null) facts.push(['Limit', quantity(alert.limit, alert.unit ?? '')]);
   if (alert.ruleName !== null) facts.push(['Rule', alert.ruleName]);
+  if (group)
+    facts.push(['Alerts', group.of === undefined ? String(group.count) : `${group.count} of ${group.of} series`]);
   if (labels !== '') facts.push(['Labels', labels]);
   facts.push(['Event', eventId], ['Alert', alert.id]);
 
   const paragraphs: [string, string][] = [
-    ['Description', alert.text],
+    ['Description', group?.kind === 'burst' ? described(message) : alert.text],
+    ...(group?.shared ? ([['In common', group.shared]] as [string, string][]) : []),
     ['Automated response', alert.response],
     ['Impact', alert.impact],
     ['Recommended action', event === 'clear' ? 'Nothing more needs to be done.' : alert.action],
@@ -98,7 +111,7 @@ ${chart ? `<p><img src="cid:${CHART_ID}" width="${chart.width}" height="${chart.
 <table style="border-collapse:collapse">
 ${facts.map(([name, value]) => `<tr><th scope="row" style="text-align:left;padding:2px 12px 2px 0">${escaped(name)}</th><td>${escaped(value)}</td></tr>`).join('\n')}
 </table>
-<p><a href="${escaped(link)}">Open this alert on ${escaped(hostName)}</a></p>
+<p><a href="${escaped(link)}">Open ${group ? 'these alerts' : 'this alert'} on ${escaped(hostName)}</a></p>
 </main></body></html>
 `;
 

@@ -19,6 +19,9 @@ export const objects = {
   cisternAlertLimit: `${ENTERPRISE}.1.1.7`,
   cisternAlertHost: `${ENTERPRISE}.1.1.8`,
   cisternAlertTime: `${ENTERPRISE}.1.1.9`,
+  cisternAlertCount: `${ENTERPRISE}.1.1.10`,
+  cisternAlertShared: `${ENTERPRISE}.1.1.11`,
+  cisternAlertPage: `${ENTERPRISE}.1.1.12`,
 } as const;
 
 export const severities = { info: 1, warning: 2, critical: 3 } as const;

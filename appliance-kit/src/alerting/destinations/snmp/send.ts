@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fail } from '../../../base/problems/problem.ts';
 import { figure, oneLine } from '../../../base/words.ts';
-import type { Message } from '../../alerts/index.ts';
+import { type Message, pageOf } from '../../alerts/index.ts';
 import type { OnLine } from '../exchange.ts';
 import type { SnmpInput } from '../schema.ts';
 import { notifications, objects, severities } from './oids.ts';
@@ -29,7 +29,7 @@ function admin(text: string): string {
   return flat;
 }
 
-export function variables(message: Message): [string, 's' | 'i', string][] {
+export function variables(message: Message): [string, 's' | 'i' | 'u', string][] {
   const { alert, event, at } = message;
   const number = (value: number | null) => (value === null ? '' : figure(value));
   const time = event === 'clear' ? (alert.clearedAt ?? at) : event === 'repost' ? at : alert.raisedAt;
@@ -43,6 +43,9 @@ export function variables(message: Message): [string, 's' | 'i', string][] {
     [objects.cisternAlertLimit, 's', number(alert.limit)],
     [objects.cisternAlertHost, 's', admin(message.hostName)],
     [objects.cisternAlertTime, 's', time],
+    [objects.cisternAlertCount, 'u', String(message.group?.count ?? 1)],
+    [objects.cisternAlertShared, 's', admin(message.group?.shared ?? '')],
+    [objects.cisternAlertPage, 's', admin(pageOf(message))],
   ];
 }
 

@@ -27,6 +27,7 @@ export function syslogMessage({ alert, event, eventId, hostName, at }: Message):
     ['severity', alert.severity],
     ...(alert.value === null ? [] : [['value', figure(alert.value)] as [string, string]]),
     ...(alert.limit === null ? [] : [['limit', figure(alert.limit)] as [string, string]]),
+    ...(alert.unit ? [['unit', alert.unit] as [string, string]] : []),
     ...(alert.ruleName === null ? [] : [['rule', alert.ruleName] as [string, string]]),
     ...Object.entries(alert.labels).map(
       // A PARAM-NAME has none of these, and 32 characters.

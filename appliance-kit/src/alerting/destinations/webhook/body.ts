@@ -1,14 +1,15 @@
 // An alert as the JSON that a receiver wants: our own, or that of Slack or PagerDuty.
 
-import { figure, oneLine } from '../../../base/words.ts';
-import type { Message } from '../../alerts/index.ts';
+import { quantity } from '../../../base/quantity.ts';
+import { oneLine } from '../../../base/words.ts';
+import { type Message, pageOf } from '../../alerts/index.ts';
 import type { WebhookInput } from '../schema.ts';
 
 const SIGN = { critical: '🔴', warning: '🟠', info: '🔵' } as const;
 
 /** Where the alert is looked at. */
-function link({ hostName, alert }: Message): string {
-  return `https://${hostName.replace(/[^a-zA-Z0-9.-]/g, '') || 'cistern'}/alerts/${encodeURIComponent(alert.id)}`;
+function link(message: Message): string {
+  return `https://${message.hostName.replace(/[^a-zA-Z0-9.-]/g, '') || 'cistern'}${pageOf(message)}`;
 }
 
 const word = ({ event }: Message) => (event === 'clear' ? 'Cleared' : event === 'repost' ? 'Still' : 'Raised');
@@ -61,8 +62,8 @@ function pagerDuty(message: Message, routingKey: string): unknown {
         impact: alert.impact,
         response: alert.response,
         action: alert.action,
-        ...(alert.value !== null && { value: figure(alert.value) }),
-        ...(alert.limit !== null && { limit: figure(alert.limit) }),
+        ...(alert.value !== null && { value: quantity(alert.value, alert.unit ?? '') }),
+        ...(alert.limit !== null && { limit: quantity(alert.limit, alert.unit ?? '') }),
         labels: alert.labels,
       },
     },
