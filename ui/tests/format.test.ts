@@ -10,16 +10,7 @@ import {
   percent,
   quantity,
   seconds,
-  unitOf,
 } from '../src/words/format.ts';
-
-test('the unit is in the metric’s name', () => {
-  assert.equal(unitOf('http_request_seconds'), 'seconds');
-  assert.equal(unitOf('disk_bytes_total'), 'bytes');
-  assert.equal(unitOf('cpu_ratio'), 'ratio');
-  assert.equal(unitOf('http_requests_total'), 'plain');
-  assert.equal(unitOf('seconds_left'), 'plain');
-});
 
 test('three digits, and no exponent where a person would not write one', () => {
   const cases: [number, string][] = [
@@ -57,8 +48,33 @@ test('times from nanoseconds to days', () => {
 test('a counter is a rate', () => {
   assert.equal(quantity(2048, 'bytes', true), '2 KiB/s');
   assert.equal(quantity(0.25, 'seconds', true), '25 %');
-  assert.equal(quantity(12_300, 'plain', true), '12.3 k/s');
+  assert.equal(quantity(12_300, 'count', true), '12.3 k/s');
   assert.equal(quantity(0.0004, 'ratio'), '0.04 %');
+});
+
+test('what is measured in other units is shown in those that people read', () => {
+  assert.equal(quantity(2.17, 'milliseconds'), '2.17 ms');
+  assert.equal(quantity(1500, 'milliseconds'), '1.5 s');
+  assert.equal(quantity(90, 'minutes'), '90 min');
+  assert.equal(quantity(3, 'megabytes'), '2.86 MiB');
+  assert.equal(quantity(12.5, 'percent'), '12.5 %');
+  assert.equal(quantity(21.5, 'celsius'), '21.5 °C');
+  assert.equal(quantity(12_300, 'request', true), '12.3 k request/s');
+  assert.equal(quantity(12_300, 'request', true, false), '12.3 k/s');
+  assert.equal(quantity(2048, 'bytes/s'), '2 KiB/s');
+  assert.equal(quantity(0.25, 'seconds/s'), '25 %');
+  assert.equal(quantity(7, ''), '7');
+  assert.equal(quantity(7, '/s'), '7/s');
+});
+
+test('a limit is typed in the unit that one likes, and kept in the metric’s', () => {
+  assert.equal(parseQuantity('1.5 s', 'milliseconds'), 1500);
+  assert.equal(parseQuantity('250', 'milliseconds'), 250);
+  assert.equal(parseQuantity('0.25 s', 'ms'), 250);
+  assert.equal(parseQuantity('80 %', 'percent'), 80);
+  assert.equal(parseQuantity('80 %', 'ratio'), 0.8);
+  assert.equal(parseQuantity('2 GiB', 'mebibytes'), 2048);
+  assert.equal(parseQuantity('10k', 'request'), 10_000);
 });
 
 test('shares: a little is not nothing', () => {
@@ -86,9 +102,17 @@ test('what is shown can be typed again', () => {
     [0.25, 'seconds'],
     [2 * 2 ** 30, 'bytes'],
     [0.8, 'ratio'],
-    [12_000, 'plain'],
+    [12_000, 'count'],
+    [250, 'milliseconds'],
+    [90_000, 'milliseconds'],
+    [3, 'megabytes'],
+    [12, 'percent'],
+    [12, 'request'],
+    [21.5, 'celsius'],
+    [1.5, 'hours'],
   ] as const) {
-    assert.equal(parseQuantity(quantity(value, unit)), value);
+    const read = parseQuantity(quantity(value, unit), unit) as number;
+    assert.ok(Math.abs(read - value) <= 0.005 * value, `${value} ${unit} is read as ${read}`);
   }
 });
 

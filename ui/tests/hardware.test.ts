@@ -32,7 +32,7 @@ const controller: Hardware['controller'] = {
 };
 const nothing: Hardware = {
   ...{ state: 'ok', sentence: '', summary: null, memoryBytes: null, processors: [], memory: [], cards: [], ports: [] },
-  ...{ controller, sensors: [], errors: [], slots: [], watchdogs: [], changes: [], problems: [] },
+  ...{ controller, sensors: [], errors: [], enclosures: [], slots: [], watchdogs: [], changes: [], problems: [] },
 };
 
 test('a sensor as a sentence, with its limits and its chart', () => {
@@ -146,4 +146,20 @@ test('a machine that tells nothing is said to tell nothing', () => {
   assert.match(said.join(' '), /no management controller.*no watchdog/);
   // A virtual machine counts what its network links lose, and nothing else.
   assert.ok(missing({ ...nothing, errors: [part({ kind: 'link' })] }).some((one) => one.startsWith('Neither memory')));
+});
+
+test('an enclosure that does not answer is a trouble with its alert; one that answers is none', () => {
+  const enclosures = [
+    { id: '6:0:8:0', title: 'EXAMPLE SHELF', error: 'It did not answer within 20 seconds.' },
+    { id: '6:0:9:0', title: 'EXAMPLE SHELF', error: null },
+  ];
+  const alerts = [
+    { id: 'one', class: 'enclosure.silent', labels: { enclosure: '6:0:9:0' }, raisedAt: '2026-01-01T00:00:00Z' },
+    { id: 'two', class: 'enclosure.silent', labels: { enclosure: '6:0:8:0' }, raisedAt: '2026-01-01T00:00:00Z' },
+  ];
+  const groups = troublesOf({ ...nothing, enclosures }, alerts, []);
+  assert.deepEqual(
+    groups.flatMap(({ title, troubles }) => troubles.map(({ words, alert }) => [title, words, alert?.id])),
+    [['An enclosure does not answer', 'EXAMPLE SHELF (6:0:8:0): It did not answer within 20 seconds.', 'two']],
+  );
 });

@@ -98,3 +98,77 @@ test('columns merge without losing an event', () => {
   assert.deepEqual([...merged.counts], [7, 3]);
   assert.equal(merged.total, 10);
 });
+
+/** Always the same numbers: mulberry32. */
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+test('the drawn cells add up to what was measured: whatever the bins, the scale and what is trimmed', () => {
+  const random = generator(24);
+  const below = (most: number) => Math.floor(random() * most);
+  const LAST = 23_040;
+  for (let n = 0; n < 2_000; n += 1) {
+    // Of near one another or of all that there are, both signs and zero.
+    const [middle, around] = [below(2 * LAST) - LAST, [3, 90, 900, 2 * LAST][below(4)] as number];
+    const anyBin = () =>
+      random() < 0.1 ? 0 : Math.min(Math.max(middle + below(2 * around + 1) - around, 1 - LAST), LAST - 1);
+    const columns = Array.from({ length: 1 + below(4) }, () => {
+      if (random() < 0.2) return null;
+      const at = [...new Set(Array.from({ length: 1 + below(12) }, anyBin))].sort((a, b) => a - b);
+      const counts = at.map(() => 1 + below(1000));
+      return { at: Int32Array.from(at), counts: Float64Array.from(counts), total: counts.reduce((a, b) => a + b, 0) };
+    });
+    const all = mergeBins(columns);
+    const scale = (['auto', 'log', 'linear'] as const)[below(3)] as 'auto';
+    const extent = extentOf(all, scale, [0, 0, 0.01, 0.4][below(4)] as number);
+    const rows = 1 + below(100);
+    const cells = cellsOf(columns, extent, rows);
+    assert.equal(cells.length, rows * columns.length);
+    for (const [x, column] of columns.entries()) {
+      const trimmed = column === null ? 0 : column.total - inColumn(cells, x, columns.length);
+      const gone = [...(column?.at ?? [])].reduce(
+        (sum, bin, k) => sum + (binBounds(bin)[1] > extent.upper ? ((column as Bins).counts[k] as number) : 0),
+        0,
+      );
+      assert.ok(
+        Math.abs(trimmed - gone) < 1e-6,
+        `case ${n}, column ${x}: ${trimmed} are missing, ${gone} were trimmed`,
+      );
+    }
+    assert.ok(
+      Math.abs(sumOf(cells) + extent.above - all.total) < 1e-6,
+      `case ${n}: ${sumOf(cells)} and ${extent.above} of ${all.total}, ${JSON.stringify(extent)}`,
+    );
+  }
+});
+
+const inColumn = (cells: Float64Array, x: number, columns: number) =>
+  cells.reduce((sum, count, cell) => sum + (cell % columns === x ? count : 0), 0);
+
+test('a cell is as dark as its count divided by its height', () => {
+  // From 10 to 100 every bin is as wide as the next, and holds as much: no row is darker than another.
+  const even = Array.from({ length: 90 }, (_, i): [number, number] => [10 + i, 64]);
+  const all = bins(...even);
+  const extent = { lower: 10, upper: 100, scale: 'linear' as const, above: 0, total: all.total };
+  for (const rows of [7, 40, 64, 90]) {
+    const shades = rankShades(cellsOf([all], extent, rows));
+    assert.deepEqual([...new Set(shades)], [1], `${rows} rows`);
+  }
+  // A bin that is twice as high as another, with as many in it, is half as dark: [1, 1.1) beside [2.2, 2.3) on a logarithm.
+  const [wide, narrow] = [bins([1, 100]), bins([2.2, 100])];
+  const log = { lower: 1, upper: 10, scale: 'log' as const, above: 0, total: 200 };
+  const darkest = (column: Bins) => Math.max(...cellsOf([column], log, 2_000));
+  const height = (lower: number, upper: number) => placeOf(upper, log) - placeOf(lower, log);
+  const wanted = height(1, 1.1) / height(2.2, 2.3);
+  assert.ok(
+    Math.abs(darkest(narrow) / darkest(wide) / wanted - 1) < 0.02,
+    `${darkest(narrow) / darkest(wide)}, ${wanted}`,
+  );
+});

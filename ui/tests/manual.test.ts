@@ -40,7 +40,7 @@ test('what stands in a document is text: no markup of its own', () => {
 });
 
 test('anchors are those that GitHub gives', () => {
-  assert.equal(anchor('Samples in binary form (CISTSMP2)'), 'samples-in-binary-form-cistsmp2');
+  assert.equal(anchor('Samples in binary form (CISTSMP3)'), 'samples-in-binary-form-cistsmp3');
 });
 
 test('the help of every page leads to a page of the manual', () => {

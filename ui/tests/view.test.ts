@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expression, selector } from '../src/analytics/explore/expression.ts';
+import { bands, expression, selector, worstSeries } from '../src/analytics/explore/expression.ts';
 import { readView, writeView } from '../src/analytics/explore/view.ts';
 import { stepFor, TimeAxis } from '../src/charts/axis.ts';
 import { seriesName } from '../src/charts/seriesName.ts';
@@ -56,13 +56,31 @@ test('names and values become a selector that PromQL reads as they are', () => {
   assert.equal(selector({ metric: 'shop.orders', filters: [] }), '{__name__="shop.orders"}');
 });
 
-test('a counter is drawn as its rate; shares are averaged, amounts summed', () => {
+test('many series are four lines, and the worst is found by its name', () => {
+  const view = read('metric=disk_used_ratio&f.host=a');
+  const used = { name: 'disk_used_ratio', type: 'gauge' } as const;
+  const text = bands(used, view);
+  assert.match(text, /^label_replace\(max\(disk_used_ratio\{host="a"\}\), "band", "worst", "", ""\) or /);
+  assert.equal(text.split(' or ').length, 4);
+  assert.equal(worstSeries(used, view), 'topk(1, disk_used_ratio{host="a"})');
+  assert.equal(
+    worstSeries({ name: 'memory_available_bytes' }, read('metric=memory_available_bytes')),
+    'bottomk(1, memory_available_bytes)',
+  );
+  assert.equal(read(writeView(read('metric=m&every=1')).toString()).every, true);
+});
+
+test('a counter is drawn as its rate; of shares the worst is drawn, amounts are summed', () => {
   const view = read('metric=m&by=host');
   assert.equal(expression({ name: 'm', type: 'counter' }, view, 1), 'sum by (host) (rate(m[5s]))');
   assert.equal(expression({ name: 'm', type: 'gauge' }, read('metric=m'), 1), 'm');
   assert.equal(
     expression({ name: 'cpu_ratio', type: 'gauge' }, read('metric=cpu_ratio&by=mode'), 60),
-    'avg by (mode) (cpu_ratio)',
+    'max by (mode) (cpu_ratio)',
+  );
+  assert.equal(
+    expression({ name: 'disk.free_ratio', type: 'gauge' }, read('metric=disk.free_ratio&by=host'), 60),
+    'min by (host) ({__name__="disk.free_ratio"})',
   );
   assert.equal(seriesName({ __name__: 'm', host: 'a' }, 'm'), 'a');
   assert.equal(seriesName({ __name__: 'm' }, 'm'), 'm');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { safePath } from '../src/access/session/safePath.ts';
-import { ruleSentence, unitOfExpression } from '../src/alerting/alerts/words.ts';
+import { ruleSentence, wordsAmong } from '../src/alerting/alerts/words.ts';
 import {
   draftOfDestination,
   inputOfDestination,
@@ -9,6 +9,7 @@ import {
   recipients,
 } from '../src/alerting/destinations/destination.ts';
 import { asProblem, Failure, fieldMessage, problemIn } from '../src/api/problem.ts';
+import { seriesInFull } from '../src/charts/seriesName.ts';
 import { navigation, places } from '../src/frame/places.ts';
 
 const rule = {
@@ -27,28 +28,23 @@ const rule = {
 
 test('a rule reads as the sentence it is', () => {
   assert.equal(
-    ruleSentence(rule),
+    ruleSentence(rule, 'ratio'),
     'When egress_ratio stays above 80 % for 5 minutes, raise a warning; clear it when it goes below 60 %.',
   );
   assert.equal(
-    ruleSentence({
-      ...rule,
-      expression: 'rate(disk_bytes_total[1m])',
-      direction: 'below',
-      raise: 1024,
-      clear: 2048,
-      severity: 'critical',
-    }),
+    ruleSentence(
+      {
+        ...rule,
+        expression: 'rate(disk_bytes_total[1m])',
+        direction: 'below',
+        raise: 1024,
+        clear: 2048,
+        severity: 'critical',
+      },
+      'bytes/s',
+    ),
     'When rate(disk_bytes_total[1m]) stays below 1 KiB/s for 5 minutes, raise a critical alert; clear it when it goes above 2 KiB/s.',
   );
-});
-
-test('the unit of an expression is that of the metric in it', () => {
-  assert.deepEqual(unitOfExpression('histogram_quantile(0.99, http_request_seconds)'), {
-    unit: 'seconds',
-    perSecond: false,
-  });
-  assert.deepEqual(unitOfExpression('sum(rate(requests_total[1m]))'), { unit: 'plain', perSecond: true });
 });
 
 test('a secret that was not typed is not sent, so that the stored one stays', () => {
@@ -128,4 +124,15 @@ test('signing in leads to a page of the appliance and nowhere else', () => {
 test('each page has a letter of its own after g, and every place an address of its own', () => {
   assert.equal(new Set(navigation.map(({ key }) => key)).size, navigation.length);
   assert.equal(new Set(places.map(({ path }) => path)).size, places.length);
+});
+
+test('series are told apart by their names where these differ', () => {
+  const [one, other] = [
+    { __name__: 'gauge_1', host: 'h6' },
+    { __name__: 'gauge.2', host: 'h6' },
+  ];
+  assert.equal(wordsAmong([{ labels: one }])(one), 'host=h6');
+  const words = wordsAmong([{ labels: one }, { labels: other }]);
+  assert.deepEqual([words(one), words(other)], ['gauge_1{host="h6"}', '{"gauge.2", host="h6"}']);
+  assert.equal(seriesInFull({ __name__: 'gauge_1' }), 'gauge_1');
 });

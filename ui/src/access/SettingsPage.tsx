@@ -12,6 +12,9 @@ import { Firewall } from './firewall/Firewall.tsx';
 import { Inputs } from './inputs/Inputs.tsx';
 import { Providers } from './providers/Providers.tsx';
 import { AllSessions } from './session/AllSessions.tsx';
+import { Apply } from './settings-document/Apply.tsx';
+import { Export } from './settings-document/Export.tsx';
+import { History } from './settings-document/History.tsx';
 import { Ssh } from './ssh/Ssh.tsx';
 import { Tokens } from './tokens/Tokens.tsx';
 import { Users } from './users/Users.tsx';
@@ -26,6 +29,8 @@ const tabs = [
   ['ssh', 'SSH', '/settings/ssh'],
   ['audit', 'Audit log', '/settings/audit'],
   ['audit-proof', 'Audit proof', '/settings/audit-proof'],
+  ['history', 'History', '/settings/history'],
+  ['document', 'Settings file', '/settings/document'],
 ] as const;
 
 const parts = {
@@ -65,6 +70,21 @@ const parts = {
         <Chain />
         <Keeping />
         <Forwarding />
+      </div>
+    ),
+  },
+  history: {
+    title: 'History of the settings',
+    sentence: 'Who changed which settings, what they were before, and the way back.',
+    content: <History />,
+  },
+  document: {
+    title: 'Settings file',
+    sentence: 'All that can be set, as one file: to keep, to compare, to set another appliance up alike.',
+    content: (
+      <div className="cistern-stack">
+        <Export />
+        <Apply />
       </div>
     ),
   },

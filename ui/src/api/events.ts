@@ -4,6 +4,9 @@ import type { QueryClient } from '@tanstack/react-query';
 /** How long to wait before a stream that was refused (not merely interrupted) is tried again. */
 const AGAIN_MS = 3_000;
 
+/** What changes within this time is read once: a burst of alerts names the same topic again and again. */
+const GATHER_MS = 100;
+
 /** Topics whose change also changes the answer to "how is it?". */
 const IN_STATUS = new Set(['pools', 'disks', 'services', 'alerts']);
 
@@ -12,6 +15,18 @@ export function listen(queries: QueryClient): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let interrupted = false;
+  const changed = new Set<string>();
+  let reading: ReturnType<typeof setTimeout> | undefined;
+
+  const readAgain = () => {
+    reading = undefined;
+    const topics = new Set(changed);
+    changed.clear();
+    if ([...topics].some((topic) => IN_STATUS.has(topic))) topics.add('status');
+    if (topics.has('alerts')) topics.add('silences');
+    if (topics.has('pools')) topics.add('disks');
+    for (const topic of topics) void queries.invalidateQueries({ queryKey: [topic] });
+  };
 
   const open = () => {
     source = new EventSource('/api/events');
@@ -22,10 +37,8 @@ export function listen(queries: QueryClient): () => void {
     });
     source.addEventListener('change', (event) => {
       const { topic } = JSON.parse((event as MessageEvent<string>).data) as { topic: string };
-      void queries.invalidateQueries({ queryKey: [topic] });
-      if (IN_STATUS.has(topic)) void queries.invalidateQueries({ queryKey: ['status'] });
-      if (topic === 'alerts') void queries.invalidateQueries({ queryKey: ['silences'] });
-      if (topic === 'pools') void queries.invalidateQueries({ queryKey: ['disks'] });
+      changed.add(topic);
+      reading ??= setTimeout(readAgain, GATHER_MS);
     });
     source.addEventListener('error', () => {
       interrupted = true;
@@ -38,6 +51,7 @@ export function listen(queries: QueryClient): () => void {
   open();
   return () => {
     clearTimeout(timer);
+    clearTimeout(reading);
     source?.close();
   };
 }

@@ -2,6 +2,7 @@
 // name, so one invalidation per event is enough. The intervals are only the safety net beneath the events.
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { answerOf, client } from './client.ts';
+import { answerIfChanged, type KnownAnswer } from './unchanged.ts';
 
 const SAFETY_NET = 15_000;
 
@@ -33,6 +34,13 @@ export const statusQuery = queryOptions({
   queryKey: ['status'],
   queryFn: ({ signal }) => answerOf(client.GET('/api/status', { signal })),
   refetchInterval: 5_000,
+});
+/** Worked out anew when it is five minutes old and somebody asks. */
+export const worstMomentsQuery = queryOptions({
+  queryKey: ['worst-moments'],
+  queryFn: ({ signal }) =>
+    answerIfChanged('worst-moments', (header) => client.GET('/api/worst-moments', { params: { header }, signal })),
+  refetchInterval: (query) => (query.state.data?.computedAt ? 60_000 : 2_000),
 });
 export const servicesQuery = queryOptions({
   queryKey: ['services'],
@@ -71,6 +79,11 @@ export const inputsQuery = queryOptions({
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/inputs', { signal }))).items,
   refetchInterval: 5_000,
 });
+export const newSendersQuery = queryOptions({
+  queryKey: ['inputs', 'new'],
+  queryFn: ({ signal }) => answerOf(client.GET('/api/new-senders', { signal })),
+  refetchInterval: SAFETY_NET,
+});
 export const inputCertificateQuery = queryOptions({
   queryKey: ['inputs', 'certificate'],
   queryFn: ({ signal }) => answerOf(client.GET('/api/input-certificate', { signal })),
@@ -100,20 +113,70 @@ export interface AlertFilter {
   from?: number;
   to?: number;
 }
-export const alertsQuery = (filter: AlertFilter, limit = 100) =>
+/** For the pages that compare each alert with something: of hardware, and of a silence that is being written. */
+export const activeAlertsQuery = queryOptions({
+  queryKey: ['alerts', 'active'],
+  queryFn: async ({ signal }) => {
+    const query = { state: 'active' as const, limit: 1000 };
+    const ask = (header: KnownAnswer) => client.GET('/api/alerts', { params: { query, header }, signal });
+    return (await answerIfChanged('alerts', ask)).items;
+  },
+  refetchInterval: SAFETY_NET,
+});
+/** The counts of the bell and of Status, and the worst groups. */
+export const alertSummaryQuery = queryOptions({
+  queryKey: ['alerts', 'summary'],
+  queryFn: ({ signal }) =>
+    answerIfChanged('alert-summary', (header) => client.GET('/api/alert-summary', { params: { header }, signal })),
+  refetchInterval: SAFETY_NET,
+});
+export const alertGroupsQuery = (filter: AlertFilter, limit = 100) =>
   queryOptions({
-    queryKey: ['alerts', 'list', filter, limit],
-    queryFn: async ({ signal }) =>
-      (await answerOf(client.GET('/api/alerts', { params: { query: { ...filter, limit } }, signal }))).items,
+    queryKey: ['alerts', 'groups', filter, limit],
+    queryFn: async ({ signal }) => {
+      const query = { ...filter, limit };
+      const ask = (header: KnownAnswer) => client.GET('/api/alert-groups', { params: { query, header }, signal });
+      return (await answerIfChanged(`alert-groups ${JSON.stringify(query)}`, ask)).items;
+    },
     refetchInterval: SAFETY_NET,
     placeholderData: keepPreviousData,
   });
-export const activeAlertsQuery = alertsQuery({ state: 'active' }, 1000);
+export const alertGroupQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['alerts', 'group', id],
+    queryFn: ({ signal }) =>
+      answerIfChanged(`alert-group ${id}`, (header) =>
+        client.GET('/api/alert-groups/{id}', { params: { path: { id }, header }, signal }),
+      ),
+    refetchInterval: SAFETY_NET,
+  });
+export interface MembersFilter {
+  state: 'active' | 'all';
+  search?: string;
+  limit: number;
+  offset: number;
+}
+export const groupMembersQuery = (id: string, query: MembersFilter) =>
+  queryOptions({
+    queryKey: ['alerts', 'members', id, query],
+    queryFn: ({ signal }) =>
+      answerIfChanged(`alert-group ${id} ${JSON.stringify(query)}`, (header) =>
+        client.GET('/api/alert-groups/{id}/alerts', { params: { path: { id }, query, header }, signal }),
+      ),
+    refetchInterval: SAFETY_NET,
+    placeholderData: keepPreviousData,
+  });
 export const alertQuery = (id: string) =>
   queryOptions({
     queryKey: ['alerts', 'one', id],
     queryFn: ({ signal }) => answerOf(client.GET('/api/alerts/{id}', { params: { path: { id } }, signal })),
     refetchInterval: SAFETY_NET,
+  });
+export const findingsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['alerts', 'findings', id],
+    queryFn: ({ signal }) => answerOf(client.GET('/api/alerts/{id}/findings', { params: { path: { id } }, signal })),
+    refetchInterval: (query) => (query.state.data?.state === 'waiting' ? 2_000 : SAFETY_NET),
   });
 export const silencesQuery = queryOptions({
   queryKey: ['silences'],

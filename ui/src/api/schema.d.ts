@@ -592,6 +592,146 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/alert-summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How many alerts are active, and the worst of them
+         * @description Needs: viewer.
+         */
+        get: operations["getAlertSummary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alert-groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alerts that were raised together as one, newest first
+         * @description Needs: viewer.
+         */
+        get: operations["listAlertGroups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alert-groups/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One group of alerts
+         * @description Needs: viewer.
+         */
+        get: operations["getAlertGroup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alert-groups/{id}/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The alerts of a group: active ones, the worst of these first
+         * @description Needs: viewer.
+         */
+        get: operations["listAlertsOfGroup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alert-groups/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge all active alerts of a group that nobody has acknowledged
+         * @description Needs: operator.
+         */
+        post: operations["acknowledgeAlertGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alert-groups/{id}/withdraw-acknowledgement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw the acknowledgements of the active alerts of a group
+         * @description Needs: operator.
+         */
+        post: operations["withdrawGroupAcknowledgement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alert-groups/{id}/silence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suppress what the rule or class of a group raises from now on, until a time
+         * @description Needs: operator.
+         */
+        post: operations["silenceAlertGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/alert-classes": {
         parameters: {
             query?: never;
@@ -3120,6 +3260,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/metric-meanings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What people have said of metrics: units, descriptions, limit lines
+         * @description Needs: viewer.
+         */
+        get: operations["listMetricMeanings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/metric-meanings/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What people have said of one metric; empty when nobody has said anything
+         * @description Needs: viewer.
+         */
+        get: operations["getMetricMeaning"];
+        /**
+         * Say what a metric is measured in, what it means, and where charts have a limit line
+         * @description Needs: administrator.
+         */
+        put: operations["setMetricMeaning"];
+        post?: never;
+        /**
+         * Take back what was said of a metric: what its sender and its name say counts again
+         * @description Needs: administrator.
+         */
+        delete: operations["deleteMetricMeaning"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/inputs": {
         parameters: {
             query?: never;
@@ -3158,6 +3346,46 @@ export interface paths {
          */
         put: operations["setInput"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/new-senders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Addresses of which nothing came before, for a day
+         * @description Needs: viewer.
+         */
+        get: operations["listNewSenders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/new-senders/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that a new sender is known, or all of them: it is not announced any more
+         * @description Needs: operator.
+         */
+        post: operations["dismissNewSenders"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3820,6 +4048,234 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The machines that metrics come from, or those that have changed since a version
+         * @description Needs: viewer.
+         */
+        get: operations["listHosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/host-values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A value for each host: of a metric, or how long work waits; and who is unlike its peers
+         * @description Needs: viewer.
+         */
+        get: operations["listHostValues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hosts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One host
+         * @description Needs: viewer.
+         */
+        get: operations["getHost"];
+        /**
+         * Change the note and the labels that were given to a host
+         * @description Needs: operator.
+         */
+        put: operations["updateHost"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hosts/{name}/charts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Charts of what a host sends, as a worksheet takes them
+         * @description Needs: viewer.
+         */
+        get: operations["listHostCharts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hosts/silence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hold back the alerts of hosts for a time
+         * @description Needs: operator.
+         */
+        post: operations["silenceHosts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hosts/retire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mark silent hosts as gone for good; one that is heard of again is back
+         * @description Needs: operator.
+         */
+        post: operations["retireHosts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hosts/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take retired hosts back
+         * @description Needs: operator.
+         */
+        post: operations["restoreHosts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hosts/label": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give labels to hosts, and take labels away that were given
+         * @description Needs: operator.
+         */
+        post: operations["labelHosts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/hosts/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a rule over a metric of hosts
+         * @description Needs: operator.
+         */
+        post: operations["watchHosts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/host-views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Saved views of the hosts: one’s own and the shared ones
+         * @description Needs: viewer.
+         */
+        get: operations["listHostViews"];
+        put?: never;
+        /**
+         * Save a view
+         * @description Needs: viewer.
+         */
+        post: operations["createHostView"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/host-views/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a view of one’s own
+         * @description Needs: viewer.
+         */
+        delete: operations["deleteHostView"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/boot-environments": {
         parameters: {
             query?: never;
@@ -3972,6 +4428,46 @@ export interface paths {
          * @description Needs: operator.
          */
         get: operations["followRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alerts/{id}/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was found around an alert: its chart, what changed, marks, the log (for operators), other alerts
+         * @description Needs: viewer.
+         */
+        get: operations["getAlertFindings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/worst-moments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * When, within the last day, what is sent here took longest: the five worst
+         * @description Needs: viewer.
+         */
+        get: operations["listWorstMoments"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4172,6 +4668,186 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/settings-document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What an administrator can set, as one document; secrets are left out
+         * @description Needs: administrator.
+         */
+        get: operations["getSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings-document/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The same with the secrets, sealed with a passphrase
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["exportSettings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings-document/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What applying a document would change, and what it cannot
+         * @description Needs: administrator.
+         */
+        post: operations["planSettings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings-document/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply a document as the plan of that fingerprint says, or nothing of it
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["applySettings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings-parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The parts of the settings document
+         * @description Needs: administrator.
+         */
+        get: operations["listSettingsParts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings-changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who changed which part of the settings, newest first
+         * @description Needs: administrator.
+         */
+        get: operations["listSettingsHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings-changes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A part before a change, beside what it became, another point of the history, or what it is now
+         * @description Needs: administrator.
+         */
+        get: operations["compareSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings-changes/{id}/restore-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What restoring a part as it was before a change would do
+         * @description Needs: administrator.
+         */
+        get: operations["planSettingsRestore"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings-changes/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a part as it was before a change, as the plan of that fingerprint says
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["restoreSettings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/openapi.json": {
         parameters: {
             query?: never;
@@ -4245,6 +4921,8 @@ export interface components {
         };
         Alert: {
             id: string;
+            /** @description of those that were raised with it */
+            groupId: string;
             /** @description stable, as threshold.exceeded */
             class: string;
             title: string;
@@ -4258,6 +4936,8 @@ export interface components {
             clearedAt: string | null;
             value: number | null;
             limit: number | null;
+            /** @description of value and limit, as seconds or bytes/s; empty when nobody knows it */
+            unit: string;
             labels: {
                 [key: string]: string;
             };
@@ -4276,6 +4956,125 @@ export interface components {
             escalatesAt: string | null;
             history: components["schemas"]["AlertHistory"][];
             deliveries: components["schemas"]["Delivery"][];
+        };
+        /** @description What the alert is about, to be drawn */
+        AlertChart: {
+            title: string;
+            /** @description PromQL of the value */
+            expression: string;
+            /** @description the expression gives the series of the alert alone, and not those beside it */
+            alone: boolean;
+            histogram: string | null;
+            limit: number | null;
+            /** @description seconds since the epoch */
+            from: number;
+            to: number | null;
+        };
+        /** @description What was found around an alert */
+        AlertFindings: {
+            /**
+             * @description partial: looked for again a minute after the raise; none: it was not looked for, and will not be
+             * @enum {unknown}
+             */
+            state: "waiting" | "partial" | "complete" | "none";
+            computedAt: string | null;
+            insteadOf: {
+                id: string;
+                title: string;
+            } | null;
+            chart: components["schemas"]["AlertChart"] | null;
+            series: {
+                /** @description what changed most, first; those that share labels before others */
+                items: components["schemas"]["ChangedSeries"][];
+                compared: number;
+                /** @description how many there were that could have been compared */
+                of: number;
+                began: {
+                    count: number;
+                    /** @description the first of them */
+                    names: string[];
+                };
+                ended: {
+                    count: number;
+                    /** @description the first of them */
+                    names: string[];
+                };
+                /** @description ISO 8601 time in UTC */
+                from: string;
+                /** @description ISO 8601 time in UTC */
+                to: string;
+                /** @description ISO 8601 time in UTC */
+                baselineFrom: string;
+                note: string | null;
+            } | null;
+            marks: {
+                items: components["schemas"]["Mark"][];
+                leftOut: number;
+                note: string | null;
+            } | null;
+            log: {
+                /** @description the oldest first */
+                items: components["schemas"]["LogLine"][];
+                leftOut: number;
+                note: string | null;
+            } | null;
+            /** @description raised from 15 minutes before to 15 minutes after */
+            neighbours: components["schemas"]["AlertNeighbours"][];
+        };
+        /** @description Alerts of one class, of thresholds of one rule, that were raised at most a minute after each other. `alert`: the only one there is */
+        AlertGroup: {
+            /** @description stays the same, whatever becomes of its alerts */
+            id: string;
+            class: string;
+            ruleId: string | null;
+            ruleName: string | null;
+            /** @description with how many there are, of how many series where that is known */
+            title: string;
+            /** @description of one alert what it says; of several what they have in common */
+            text: string;
+            /**
+             * @description the worst of those that are active; of all, when none is
+             * @enum {unknown}
+             */
+            severity: "critical" | "warning" | "info";
+            /**
+             * @description cleared: all of them are
+             * @enum {unknown}
+             */
+            state: "active" | "cleared";
+            /** @description ISO 8601 time in UTC */
+            firstAt: string;
+            /** @description ISO 8601 time in UTC */
+            lastAt: string;
+            clearedAt: string | null;
+            total: number;
+            active: number;
+            /** @description active ones that somebody has acknowledged */
+            acknowledged: number;
+            cleared: number;
+            /** @description those that the filter of the question lets through */
+            matching: number;
+            of: number | null;
+            common: {
+                [key: string]: string;
+            };
+            /** @description what tells them from the series of the rule that are well, most telling first */
+            apart: {
+                label: string;
+                value: string;
+                /** @description alerts that have it */
+                members: number;
+                /** @description series of the rule without an alert that have it */
+                others: number;
+            }[];
+            silence: components["schemas"]["GroupSilence"] | null;
+            impact: string;
+            response: string;
+            action: string;
+            page: string;
+            /** @description the alert that was raised first */
+            firstId: string;
+            alert: components["schemas"]["Alert"] | null;
         };
         AlertHistory: {
             /** @description ISO 8601 time in UTC */
@@ -4310,12 +5109,46 @@ export interface components {
             destinations: string[];
             escalation: components["schemas"]["Escalation"] | null;
         };
+        /** @description Alerts of one class, of thresholds of one rule, that were raised at about the same time */
+        AlertNeighbours: {
+            class: string;
+            ruleId: string | null;
+            ruleName: string | null;
+            /** @enum {unknown} */
+            severity: "critical" | "warning" | "info";
+            count: number;
+            /** @description ISO 8601 time in UTC */
+            firstAt: string;
+            /** @description ISO 8601 time in UTC */
+            lastAt: string;
+            /** @description the first of them */
+            alerts: {
+                id: string;
+                title: string;
+                /** @enum {unknown} */
+                severity: "critical" | "warning" | "info";
+                /** @description ISO 8601 time in UTC */
+                raisedAt: string;
+                active: boolean;
+            }[];
+        };
         /** @description What holds it back now */
         AlertSilence: {
             id: string;
             name: string;
             /** @description ISO 8601 time in UTC */
             until: string;
+        };
+        /** @description What is active, in a few numbers */
+        AlertSummary: {
+            critical: number;
+            warning: number;
+            info: number;
+            acknowledged: number;
+            /** @description groups with an active alert */
+            groups: number;
+            /** @description the worst of them, the newest of these first */
+            worst: components["schemas"]["AlertGroup"][];
         };
         Annotation: {
             /** @description ISO 8601 time in UTC */
@@ -4512,11 +5345,32 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "inputs" | "jobs" | "outputs" | "pools" | "recording-rules" | "services" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "outputs" | "pools" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
             encryption: components["schemas"]["DatasetEncryption"];
+        };
+        /** @description A series that changed before the alert was raised */
+        ChangedSeries: {
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * @description what before and after are: of a counter its rate a second, of a histogram the median
+             * @enum {unknown}
+             */
+            measure: "value" | "rate" | "median";
+            before: number;
+            after: number;
+            /** @description by how many times its usual deviation it has moved, 1000 at most */
+            score: number;
+            /** @description labels in which it has the values of the alert */
+            shares: string[];
+            /** @description how many more series of this metric have changed */
+            alike: number;
+            /** @description PromQL to draw it by; of a histogram a selector */
+            query: string;
         };
         Chart: {
             /** @description within its worksheet */
@@ -4537,6 +5391,14 @@ export interface components {
             quantiles?: number[];
             /** @enum {unknown} */
             compare?: "day" | "week";
+            /** @description what is marked of a heatmap; without `above` or `below` it has no limit there */
+            box?: {
+                /** @description seconds since the epoch */
+                start: number;
+                end: number;
+                above?: number;
+                below?: number;
+            };
             highlight?: string[];
         };
         ClassRoute: {
@@ -5104,11 +5966,38 @@ export interface components {
             /** @description of histograms, from 0 to 1: NAME.p99 for 0.99; NAME.count and NAME.sum are always sent */
             quantiles: number[];
         };
+        GroupAlert: {
+            id: string;
+            title: string;
+            text: string;
+            /** @enum {unknown} */
+            severity: "critical" | "warning" | "info";
+            /** @enum {unknown} */
+            state: "active" | "cleared";
+            /** @description ISO 8601 time in UTC */
+            raisedAt: string;
+            clearedAt: string | null;
+            value: number | null;
+            /** @description of the value, as seconds or bytes/s; empty when nobody knows it */
+            unit: string;
+            labels: {
+                [key: string]: string;
+            };
+            noData: boolean;
+            acknowledgedBy: string | null;
+        };
         GroupRole: {
             /** @description of a directory its distinguished name, or its common name alone; of OpenID Connect the value of the claim */
             group: string;
             /** @enum {unknown} */
             role: "administrator" | "operator" | "viewer";
+        };
+        /** @description What holds back the first active one */
+        GroupSilence: {
+            id: string;
+            name: string;
+            /** @description ISO 8601 time in UTC */
+            until: string;
         };
         Hardware: {
             /** @enum {unknown} */
@@ -5123,6 +6012,8 @@ export interface components {
             controller: components["schemas"]["HardwareController"];
             sensors: components["schemas"]["HardwareSensor"][];
             errors: components["schemas"]["HardwareErrors"][];
+            /** @description shelves that tell of their parts (SCSI Enclosure Services); what they say is in `sensors` */
+            enclosures: components["schemas"]["HardwareEnclosure"][];
             slots: components["schemas"]["HardwareSlot"][];
             watchdogs: components["schemas"]["HardwareWatchdog"][];
             /** @description the newest first; at most 50 */
@@ -5159,6 +6050,12 @@ export interface components {
             chassis: string[];
             /** @description of what the sensors said */
             ageSeconds: number;
+        };
+        HardwareEnclosure: {
+            /** @description where the system has it */
+            id: string;
+            title: string;
+            error: string | null;
         };
         HardwareErrors: {
             /** @description names it in POST /api/hardware/errors/{part}/clear */
@@ -5283,9 +6180,138 @@ export interface components {
             /** @description ISO 8601 time in UTC */
             at: string;
         };
+        Host: {
+            name: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+            /** @description what people should know of it */
+            note: string;
+            /** @description given here, beside those that it sends; of one name these count */
+            ownLabels: {
+                [key: string]: string;
+            };
+            /**
+             * @description absent: silent for more than three of its usual intervals, and 30 s at least
+             * @enum {unknown}
+             */
+            state: "absent" | "late" | "reporting" | "retired";
+            /** @description ISO 8601 time in UTC */
+            firstAt: string;
+            /** @description ISO 8601 time in UTC */
+            lastAt: string;
+            intervalSeconds: number | null;
+            /** @description what names it: host, host.name, host_name, instance, sender */
+            by: string[];
+            series: number;
+            inputs: string[];
+            labels: {
+                [key: string]: string;
+            };
+            retired: {
+                /** @description ISO 8601 time in UTC */
+                at: string;
+                by: string;
+            } | null;
+            silencedUntil: string | null;
+            alerts: number;
+            worst: ("critical" | "warning" | "info") | null;
+        };
+        HostInput: {
+            /** @description what people should know of it */
+            note: string;
+            /** @description given here, beside those that it sends; of one name these count */
+            ownLabels: {
+                [key: string]: string;
+            };
+        };
         HostKey: {
             hostKey: string;
             fingerprint: string;
+        };
+        HostList: {
+            items: components["schemas"]["Host"][];
+            /** @description that match, without limit and offset */
+            total: number;
+            version: string;
+            /** @description these are all that match, not only those that have changed */
+            full: boolean;
+            /** @description names of those that are hosts no more */
+            gone: string[];
+            /** @description how many of all hosts */
+            states: {
+                reporting: number;
+                late: number;
+                absent: number;
+                retired: number;
+            };
+            error: string | null;
+        };
+        HostValues: {
+            items: {
+                name: string;
+                value: number;
+                /** @description what it is of, where that differs from host to host */
+                measure: string;
+                unlike: {
+                    median: number;
+                    /** @description median absolute deviation */
+                    deviation: number;
+                    peers: number;
+                    words: string;
+                } | null;
+            }[];
+        };
+        HostView: {
+            id: string;
+            name: string;
+            /** @description everybody may open it; only its owner and administrators delete it */
+            shared: boolean;
+            /** @description the query of the page’s address */
+            address: string;
+            owner: string;
+            mayChange: boolean;
+        };
+        HostViewInput: {
+            name: string;
+            /** @description everybody may open it; only its owner and administrators delete it */
+            shared: boolean;
+            /** @description the query of the page’s address */
+            address: string;
+        };
+        HostsChange: {
+            changed: number;
+            skipped: {
+                name: string;
+                why: string;
+            }[];
+            id: string | null;
+        };
+        HostsChosen: {
+            hosts: string[];
+        };
+        HostsLabels: {
+            hosts: string[];
+            set: {
+                [key: string]: string;
+            };
+            remove: string[];
+        };
+        HostsRule: {
+            hosts: string[];
+            name: string;
+            metric: string;
+            /** @enum {unknown} */
+            as: "value" | "rate";
+            /** @enum {unknown} */
+            direction: "above" | "below";
+            limit: number;
+            /** @enum {unknown} */
+            severity: "critical" | "warning" | "info";
+        };
+        HostsSilence: {
+            hosts: string[];
+            reason: string;
+            forSeconds: number;
         };
         /** @description When a rule raises alerts; before the beginning when `to` is, on the next day. What is active stays so and clears at any time */
         Hours: {
@@ -5320,6 +6346,8 @@ export interface components {
         Identity: {
             hostName: string;
             timeZone: string;
+            /** @description That passkeys which belong to the present name stop working is known and wanted */
+            endPasskeys?: boolean;
         };
         ImportInput: {
             /** @description what it is to be called here; its own name when left out */
@@ -5342,6 +6370,43 @@ export interface components {
             inUseElsewhere: boolean;
             sentence: string;
             devices: components["schemas"]["ImportableDevice"][];
+        };
+        /** @description Whether those who send do, and whether what they measure takes longer than before */
+        Incoming: {
+            /** @enum {unknown} */
+            state: "ok" | "info" | "warning";
+            sentence: string;
+            hosts: {
+                /** @description that sent within the last day */
+                total: number;
+                silent: number;
+                /** @description the five of them that are silent longest */
+                names: {
+                    name: string;
+                    /** @description ISO 8601 time in UTC */
+                    silentSince: string;
+                }[];
+                ageSeconds: number;
+            } | null;
+            slower: {
+                metric: string;
+                /** @description of the last hour that took longer than `limit`, 0 to 1 */
+                share: number;
+                /** @description the same of the hour that it is compared with */
+                shareBefore: number;
+                /** @description how many durations the last hour has */
+                count: number;
+                /** @description what 99 % did not exceed then, in the unit of the metric */
+                limit: number;
+                /**
+                 * @description the same hour a week ago, or yesterday
+                 * @enum {unknown}
+                 */
+                against: "week" | "day";
+            }[];
+            /** @description metrics of durations of which there was enough */
+            compared: number;
+            comparedAt: string | null;
         };
         Input: {
             name: string;
@@ -5375,7 +6440,7 @@ export interface components {
             refused: {
                 [key: string]: number;
             };
-            /** @description those of whom something came within an hour: the twenty of whom most was refused, who made most new series and who sent most */
+            /** @description those of whom something came within an hour: the twenty of whom most was refused, who made most new series, who sent most, and who began last */
             senders: components["schemas"]["InputSender"][];
         };
         InputCertificate: {
@@ -5401,6 +6466,7 @@ export interface components {
             refused: {
                 [key: string]: number;
             };
+            firstAt: string | null;
             lastAt: string | null;
         };
         InputSettings: {
@@ -5622,6 +6688,23 @@ export interface components {
                 bytesPerHour: number | null;
             } | null;
         };
+        MetricMeaning: {
+            name: string;
+            /** @description what the values are measured in, as seconds, ms, bytes, %, or a word of your own; empty: as the sender says */
+            unit: string;
+            /** @description what it means; empty: as the sender says */
+            description: string;
+            limit: number | null;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+        };
+        MetricMeaningInput: {
+            /** @description what the values are measured in, as seconds, ms, bytes, %, or a word of your own; empty: as the sender says */
+            unit: string;
+            /** @description what it means; empty: as the sender says */
+            description: string;
+            limit: number | null;
+        };
         NewAdministrator: {
             name: string;
             password: string;
@@ -5669,6 +6752,15 @@ export interface components {
             /** @enum {unknown} */
             compression?: "off" | "lz4" | "zstd" | "gzip" | "lzjb" | "zle";
             telemetry: boolean;
+        };
+        /** @description An address of which nothing came by that input before */
+        NewSender: {
+            input: string;
+            address: string;
+            /** @description ISO 8601 time in UTC */
+            firstAt: string;
+            samples: number | null;
+            newSeries: number | null;
         };
         NewSignInRequest: {
             /** @description what asks, and where it runs, as “cistern on build-7” */
@@ -6632,6 +7724,130 @@ export interface components {
             /** @enum {unknown} */
             role: "administrator" | "operator" | "viewer";
         };
+        SettingsApplied: {
+            plan: components["schemas"]["SettingsPlan"];
+            /** @description the entries of the history that it made */
+            history: string[];
+        };
+        SettingsApplyInput: {
+            /** @description a SettingsDocument */
+            document: unknown;
+            /** @description these parts alone; left out: all */
+            parts?: string[];
+            passphrase?: string;
+            /** @description sealed secrets are taken as left out: for who has lost the passphrase */
+            withoutSecrets?: boolean;
+            /** @description of the plan that was looked at */
+            fingerprint: string;
+        };
+        SettingsChange: {
+            /** @enum {unknown} */
+            kind: "added" | "changed" | "removed";
+            /** @description JSON pointer: the part, and where in its value */
+            path: string;
+            /** @description a secret is shown as ******** */
+            before?: unknown;
+            after?: unknown;
+        };
+        SettingsComparison: {
+            entry: components["schemas"]["SettingsHistoryEntry"];
+            with: components["schemas"]["SettingsHistoryEntry"] | null;
+            /** @description from before the entry’s change to what it is compared with */
+            changes: components["schemas"]["SettingsChange"][];
+            /** @description the part before the change; secrets are shown as ******** */
+            before: unknown;
+            after: unknown;
+        };
+        /** @description What an administrator can set, or some parts of it. A secret is a text, {"secret": "left out"} or {"secret": "sealed"}. */
+        SettingsDocument: {
+            /** @enum {unknown} */
+            format: "cistern-settings";
+            /** @description of the document; each part has its own */
+            version: number;
+            /** @description where it was exported; nothing follows from it */
+            appliance?: {
+                hostName: string;
+                version: string;
+            };
+            /** @description the secrets, as an armored age file that a passphrase opens */
+            sealed?: string;
+            /** @description by name; what is not in it stays as it is */
+            parts: {
+                [key: string]: {
+                    version: number;
+                    value: unknown;
+                };
+            };
+        };
+        SettingsExportInput: {
+            /** @description these parts alone; left out: all */
+            parts?: string[];
+            /** @description the secrets are sealed with it: nobody who does not know it can read them */
+            passphrase: string;
+        };
+        SettingsHistoryEntry: {
+            id: string;
+            /** @description ISO 8601 time in UTC */
+            time: string;
+            /** @description who; appliance: it changed by itself, or while akd was down */
+            user: string;
+            address: string;
+            /** @enum {unknown} */
+            way: "page" | "token" | "cli" | "console" | "support" | "ssh" | "appliance";
+            /**
+             * @description apply: as a part of a document
+             * @enum {unknown}
+             */
+            cause: "change" | "apply" | "restore";
+            part: string;
+            title: string;
+            added: number;
+            changed: number;
+            removed: number;
+        };
+        SettingsPart: {
+            name: string;
+            title: string;
+            version: number;
+        };
+        SettingsPartPlan: {
+            part: string;
+            title: string;
+            changes: components["schemas"]["SettingsChange"][];
+            /** @description what cannot be undone */
+            warnings: string[];
+        };
+        SettingsPlan: {
+            /** @description of what is now and what would be; it is another one when either changes, or akd is restarted */
+            fingerprint: string;
+            /** @description those that change, in the order in which they are applied */
+            parts: components["schemas"]["SettingsPartPlan"][];
+            /** @description what cannot be; as long as there is any, nothing is applied */
+            refused: {
+                path: string;
+                message: string;
+            }[];
+            /** @description what cannot be here and is passed over */
+            leftOut: {
+                path: string;
+                message: string;
+            }[];
+            /** @description JSON pointers of secrets that the document does not have, nor the appliance: to be entered afterwards */
+            missingSecrets: string[];
+        };
+        SettingsPlanInput: {
+            /** @description a SettingsDocument */
+            document: unknown;
+            /** @description these parts alone; left out: all */
+            parts?: string[];
+            passphrase?: string;
+            /** @description sealed secrets are taken as left out: for who has lost the passphrase */
+            withoutSecrets?: boolean;
+        };
+        SettingsRestoreInput: {
+            /** @description of the plan that was looked at */
+            fingerprint: string;
+        };
         Setup: {
             completed: boolean;
             /** @enum {unknown} */
@@ -6678,6 +7894,8 @@ export interface components {
             severities: ("critical" | "warning" | "info")[];
             /** @description is in the key, the title or a label of the alert; empty: any */
             text: string;
+            /** @description the alert is about one of these hosts, by its labels; none, or left out: any */
+            hosts?: string[];
             /** @enum {unknown} */
             state: "waiting" | "acting" | "ended";
             by: string;
@@ -6701,6 +7919,8 @@ export interface components {
             severities: ("critical" | "warning" | "info")[];
             /** @description is in the key, the title or a label of the alert; empty: any */
             text: string;
+            /** @description the alert is about one of these hosts, by its labels; none, or left out: any */
+            hosts?: string[];
         };
         Snapshot: {
             /** @description DATASET@NAME */
@@ -7032,6 +8252,7 @@ export interface components {
             } | null;
             parts: components["schemas"]["StatusPart"][];
             pools: components["schemas"]["PoolBrief"][];
+            incoming: components["schemas"]["Incoming"];
             alerts: {
                 critical: number;
                 warning: number;
@@ -7201,6 +8422,8 @@ export interface components {
                 line: number;
                 column: number;
             } | null;
+            /** @description what is watched is measured in, as seconds or bytes/s; empty when nobody knows it */
+            unit: string;
             series: components["schemas"]["ThresholdSeries"][];
         };
         Token: {
@@ -7348,6 +8571,7 @@ export interface components {
             end: number | null;
             charts: components["schemas"]["Chart"][];
             annotations: components["schemas"]["Annotation"][];
+            variables?: components["schemas"]["WorksheetVariable"][];
             id: string;
             /** @description its version, for the If-Match of a change or a removal; always there in an answer */
             etag?: string;
@@ -7381,6 +8605,7 @@ export interface components {
                 end: number | null;
                 charts: components["schemas"]["Chart"][];
                 annotations: components["schemas"]["Annotation"][];
+                variables?: components["schemas"]["WorksheetVariable"][];
             };
         };
         WorksheetInput: {
@@ -7392,6 +8617,42 @@ export interface components {
             end: number | null;
             charts: components["schemas"]["Chart"][];
             annotations: components["schemas"]["Annotation"][];
+            variables?: components["schemas"]["WorksheetVariable"][];
+        };
+        WorksheetVariable: {
+            /** @description stands in expressions as $name */
+            name: string;
+            /** @description the label whose values can be chosen */
+            label: string;
+            /** @description only the values that its series have */
+            metric?: string;
+            /** @description more than one value can be chosen */
+            several: boolean;
+            /** @description when the worksheet is opened; none or left out: all */
+            chosen?: string[];
+        };
+        /** @description When something that is sent here took longest, beside what is usual for it. `whom`: labels of the slowest series */
+        WorstMoment: {
+            metric: string;
+            /** @description ISO 8601 time in UTC */
+            time: string;
+            /** @description what 99 % of the five minutes up to then did not exceed */
+            value: number;
+            /** @description the median of that over the day */
+            usual: number;
+            /** @description how many durations these five minutes have */
+            count: number;
+            whom: {
+                [key: string]: string;
+            } | null;
+            /** @description the last warnings and errors up to a minute after; for operators */
+            log: {
+                /** @description ISO 8601 time in UTC */
+                time: string;
+                service: string;
+                text: string;
+            }[];
+            note: string | null;
         };
     };
     responses: never;
@@ -9214,7 +10475,10 @@ export interface operations {
                 limit?: number;
                 before?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an answer that the client has; while it is still the same, it is not sent again */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9223,6 +10487,8 @@ export interface operations {
             /** @description As asked */
             200: {
                 headers: {
+                    /** @description Of the answer as a whole */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9230,6 +10496,13 @@ export interface operations {
                         items: components["schemas"]["Alert"][];
                     };
                 };
+            };
+            /** @description Nothing has changed since the answer with that ETag */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The request cannot be understood */
             400: {
@@ -9293,7 +10566,9 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
-                    "application/json": unknown[];
+                    "application/json": {
+                        items: components["schemas"]["Alert"][];
+                    };
                 };
             };
             /** @description The request cannot be understood */
@@ -9483,6 +10758,510 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAlertSummary: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of an answer that the client has; while it is still the same, it is not sent again */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Of the answer as a whole */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertSummary"];
+                };
+            };
+            /** @description Nothing has changed since the answer with that ETag */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAlertGroups: {
+        parameters: {
+            query?: {
+                state?: "active" | "all";
+                severity?: ("critical" | "warning" | "info")[];
+                class?: string;
+                search?: string;
+                from?: number;
+                to?: number;
+                limit?: number;
+                before?: string;
+            };
+            header?: {
+                /** @description The ETag of an answer that the client has; while it is still the same, it is not sent again */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Of the answer as a whole */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["AlertGroup"][];
+                    };
+                };
+            };
+            /** @description Nothing has changed since the answer with that ETag */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAlertGroup: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of an answer that the client has; while it is still the same, it is not sent again */
+                "If-None-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Of the answer as a whole */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertGroup"];
+                };
+            };
+            /** @description Nothing has changed since the answer with that ETag */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAlertsOfGroup: {
+        parameters: {
+            query?: {
+                state?: "active" | "all";
+                search?: string;
+                limit?: number;
+                offset?: number;
+            };
+            header?: {
+                /** @description The ETag of an answer that the client has; while it is still the same, it is not sent again */
+                "If-None-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Of the answer as a whole */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["GroupAlert"][];
+                        total: number;
+                    };
+                };
+            };
+            /** @description Nothing has changed since the answer with that ETag */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acknowledgeAlertGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertGroup"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdrawGroupAcknowledgement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertGroup"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    silenceAlertGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description what it is for */
+                    name: string;
+                    /** @description seconds since the epoch */
+                    end: number;
+                };
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */
@@ -18758,6 +20537,268 @@ export interface operations {
             };
         };
     };
+    listMetricMeanings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["MetricMeaning"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMetricMeaning: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricMeaning"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setMetricMeaning: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MetricMeaningInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricMeaning"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteMetricMeaning: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listInputs: {
         parameters: {
             query?: never;
@@ -18934,6 +20975,118 @@ export interface operations {
             };
             /** @description It has another ETag than If-Match names: `edit_conflict` */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listNewSenders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["NewSender"][];
+                        total: number;
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dismissNewSenders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    input?: string;
+                    /** @description left out: all that are announced now */
+                    address?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -21650,6 +23803,801 @@ export interface operations {
             };
         };
     };
+    listHosts: {
+        parameters: {
+            query?: {
+                search?: string;
+                state?: ("absent" | "late" | "reporting" | "retired")[];
+                label?: string[];
+                since?: string;
+                sort?: "name" | "state" | "lastAt" | "series" | "alerts";
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listHostValues: {
+        parameters: {
+            query?: {
+                metric?: string;
+                as?: "value" | "rate";
+                of?: "max" | "sum" | "avg" | "min";
+                group?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostValues"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getHost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Host"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateHost: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Host"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listHostCharts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Chart"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    silenceHosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostsSilence"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostsChange"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retireHosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostsChosen"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostsChange"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restoreHosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostsChosen"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostsChange"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    labelHosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostsLabels"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostsChange"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    watchHosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostsRule"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostsChange"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listHostViews: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["HostView"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createHostView: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostViewInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostView"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteHostView: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listBootEnvironments: {
         parameters: {
             query?: never;
@@ -22066,6 +25014,126 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAlertFindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertFindings"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listWorstMoments: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of an answer that the client has; while it is still the same, it is not sent again */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Of the answer as a whole */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["WorstMoment"][];
+                        computedAt: string | null;
+                    };
+                };
+            };
+            /** @description Nothing has changed since the answer with that ETag */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Not signed in */
             401: {
@@ -22751,6 +25819,554 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSettings: {
+        parameters: {
+            query?: {
+                parts?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsDocument"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exportSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingsExportInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsDocument"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    planSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingsPlanInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsPlan"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    applySettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingsApplyInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsApplied"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSettingsParts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description in the order in which they are applied */
+                        items: components["schemas"]["SettingsPart"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSettingsHistory: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: string;
+                part?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["SettingsHistoryEntry"][];
+                    };
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compareSettings: {
+        parameters: {
+            query?: {
+                with?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsComparison"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    planSettingsRestore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsPlan"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restoreSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingsRestoreInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsApplied"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

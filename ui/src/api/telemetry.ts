@@ -1,5 +1,6 @@
 // What the telemetry store answers: the Prometheus query API and the histogram routes beside it. Times are seconds since
 // the epoch, as these routes have them.
+
 import { reachingFetch } from './client.ts';
 import { Failure, problemIn } from './problem.ts';
 
@@ -7,7 +8,22 @@ export interface Metric {
   name: string;
   type: 'gauge' | 'counter' | 'histogram';
   series: number;
+  /** Where the oldest block that has it begins: it was not there before. */
+  firstTime: number;
   lastTime: number;
+  /** What its values are measured in; left out where nobody says it. */
+  unit?: string;
+  unitFrom?: 'person' | 'sender' | 'name';
+  description?: string;
+  /** Where a person wants a line, in the metric's unit. */
+  limit?: number;
+}
+export interface MetricList {
+  metrics: Metric[];
+  /** Without the limit. */
+  total: number;
+  /** Where the oldest block of all begins. */
+  oldest: number;
 }
 type Parameters = Record<string, string | number | undefined>;
 
@@ -28,12 +44,17 @@ export interface Window {
   step: number;
 }
 
-export async function listMetrics(match: string, signal?: AbortSignal): Promise<Metric[]> {
-  const found = await get<{ metrics: Metric[] | null }>('metrics', { match: match || undefined, limit: 500 }, signal);
+/** @param of `own`: the appliance's; `sent`: all others */
+export async function listMetrics(
+  asked: { match?: string; of?: 'own' | 'sent'; limit?: number },
+  signal?: AbortSignal,
+): Promise<MetricList> {
+  const found = await get<MetricList>('metrics', { ...asked, match: asked.match || undefined }, signal);
   // A native histogram is drawn as the others are: the store converts it.
-  return (found.metrics ?? []).map((one) =>
+  const metrics = found.metrics.map((one) =>
     (one.type as string) === 'native_histogram' ? { ...one, type: 'histogram' as const } : one,
   );
+  return { ...found, metrics };
 }
 
 /** The label names of the series a selector matches, and each one's values. */
@@ -55,6 +76,18 @@ export async function labelsOf(selector: string, signal?: AbortSignal): Promise<
   return new Map([...labels].sort().map(([name, values]) => [name, [...values].sort()]));
 }
 
+/** The values that a label had within the last hour, of all series or of a metric's. */
+export async function labelValues(label: string, metric?: string, signal?: AbortSignal): Promise<string[]> {
+  const end = Math.floor(Date.now() / 1000);
+  const match = metric === undefined ? undefined : `{__name__=${JSON.stringify(metric)}}`;
+  const found = await get<{ data: string[] | null }>(
+    `label/${encodeURIComponent(label)}/values`,
+    { 'match[]': match, start: end - 3600, end },
+    signal,
+  );
+  return found.data ?? [];
+}
+
 export interface InstantSeries {
   metric: Record<string, string>;
   value?: [time: number, value: string];
@@ -73,7 +106,58 @@ export async function queryInstant(query: string, time: number, signal?: AbortSi
   return (data.result as InstantSeries[] | null) ?? [];
 }
 
+export interface Measure {
+  readonly unit: string;
+  /** The values are what there is of it in each second. */
+  readonly perSecond: boolean;
+}
+/** What the values of an expression are measured in; `count` where that is not certain. */
+export async function measureOf(query: string, signal?: AbortSignal): Promise<Measure> {
+  const { data } = await get<{ data: Measure }>('unit', { query }, signal);
+  return { ...data, unit: data.unit || 'count' };
+}
+
 /** Throws what is wrong with it. */
 export async function checkQuery(query: string, signal?: AbortSignal): Promise<string> {
   return (await get<{ data: string }>('format_query', { query }, signal)).data;
+}
+
+/** A value of a label, and how many measurements inside of a box and outside have it; "" is a series without the label. */
+export interface WhyValue {
+  value: string;
+  inside: number;
+  outside: number;
+}
+export interface WhyLabel {
+  label: string;
+  score: number;
+  /** How many values there are; `values` has the first of them. */
+  of: number;
+  values: WhyValue[];
+}
+export interface Why {
+  inside: number;
+  outside: number;
+  series: number;
+  /** How many labels there are that differ; `labels` has the first of them. */
+  of: number;
+  labels: WhyLabel[];
+  approximate?: true;
+  warnings?: string[];
+}
+
+/** Which labels tell what lies in a box from what lies around it. */
+export function why(
+  asked: {
+    query: string;
+    start: number;
+    end: number;
+    above?: number;
+    below?: number;
+    from: number;
+    until: number;
+  },
+  signal?: AbortSignal,
+): Promise<Why> {
+  return get<Why>('why', { ...asked }, signal);
 }

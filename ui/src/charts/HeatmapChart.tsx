@@ -3,6 +3,7 @@ import { useCallback, useMemo } from 'react';
 import type { Bins, BinsFrame } from '../api/columns.ts';
 import { useDark } from '../theme/theme.ts';
 import { compact } from '../words/format.ts';
+import { ProblemAlert } from '../words/ProblemAlert.tsx';
 import { useAxis, useCursor, useSettled } from './axis.ts';
 import {
   beyondLimit,
@@ -15,6 +16,7 @@ import {
   quantileOf,
   type Scale,
 } from './bins.ts';
+import { type Box, boxInWords, paintBox } from './box.ts';
 import { columnAt } from './columnAt.ts';
 import { Distribution } from './Distribution.tsx';
 import { Legend, type LegendItem } from './Legend.tsx';
@@ -28,8 +30,13 @@ import type { Figure } from './units.ts';
 export interface HeatmapChartProps {
   readonly title: string;
   readonly height: number;
-  /** undefined: not read yet. */
+  /** undefined: not read yet, or it cannot be. */
   readonly frame: BinsFrame | undefined;
+  /** Why it cannot be read. */
+  readonly error: unknown;
+  readonly retry: () => void;
+  /** What is marked of it; left out: nothing can be. */
+  readonly box?: HeatmapBox | undefined;
   readonly unit: string;
   readonly figure: Figure;
   readonly scale: 'auto' | Scale;
@@ -45,6 +52,14 @@ export interface HeatmapChartProps {
   readonly marks: readonly PlotMark[];
   readonly empty: string;
   readonly canvasRef?: (canvas: HTMLCanvasElement | null) => void;
+}
+
+export interface HeatmapBox {
+  readonly shown: Box | undefined;
+  /** A box is being drawn. */
+  readonly drawing: boolean;
+  readonly setDrawing: (drawing: boolean) => void;
+  readonly take: (box: Box) => void;
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
@@ -101,12 +116,16 @@ export function HeatmapChart(props: HeatmapChartProps) {
         : Float64Array.from(frame.columns, (column) => (column === null ? 0 : beyondLimit(column, limit))),
     [limit, frame],
   );
+  const shownBox = props.box?.shown;
   const paint = useCallback(
     (pen: Pen) => {
       if (frame === undefined || image === null) return null;
-      return paintHeatmap(pen, { frame, extent, image, unit, figure, lines, linesStart: frame.start, beyond, gaps });
+      const drawn = { frame, extent, image, unit, figure, lines, linesStart: frame.start, beyond, gaps };
+      const scale = paintHeatmap(pen, drawn);
+      if (shownBox !== undefined) paintBox(pen, scale, shownBox);
+      return scale;
     },
-    [frame, extent, image, unit, figure, lines, beyond, gaps],
+    [frame, extent, image, unit, figure, lines, beyond, gaps, shownBox],
   );
 
   const place = columnAt(frame, cursor);
@@ -124,6 +143,8 @@ export function HeatmapChart(props: HeatmapChartProps) {
       ? [{ key: 'gaps', text: 'Not measured', value: null, swatch: 'hatched' } satisfies LegendItem]
       : []),
   ];
+  if (frame === undefined && props.error) return <ProblemAlert error={props.error} retry={props.retry} />;
+  const { box } = props;
   return (
     <>
       <div className="cistern-plotbox">
@@ -136,6 +157,14 @@ export function HeatmapChart(props: HeatmapChartProps) {
           limit={limit}
           limitText={limit === undefined ? '' : figure(limit)}
           snap={onEdge}
+          drawing={
+            box && {
+              on: box.drawing,
+              done: box.take,
+              cancel: () => box.setDrawing(false),
+              words: (one) => `Box: ${boxInWords(one, figure)}`,
+            }
+          }
           onLimit={props.onLimit}
           read={(time) => {
             const bins = frame?.columns[columnAt(frame, time)] ?? NO_BINS;

@@ -1,11 +1,13 @@
 // The part that all charts over time share: two canvases (what is drawn, and what moves over it), the time axis, marks,
 // the limit line and the gestures. What is drawn is handed in as `paint`.
-import { type ReactNode, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
 import { useDark } from '../theme/theme.ts';
 import { useAxis } from './axis.ts';
+import { type Box, boxOf } from './box.ts';
 import { LimitHandle } from './LimitHandle.tsx';
 import {
   BOTTOM,
+  LEFT,
   type Pen,
   type PlotMark,
   paintCursor,
@@ -13,9 +15,11 @@ import {
   paintMarks,
   paintTimeAxis,
   penOf,
+  RIGHT,
   TOP,
   type ValueScale,
 } from './pen.ts';
+import { useBoxGesture } from './useBoxGesture.ts';
 import { usePlotGestures } from './usePlotGestures.ts';
 import { useWidth } from './useWidth.ts';
 
@@ -35,11 +39,21 @@ export interface PlotProps {
   readonly step: number;
   /** The time that is shown cannot be changed here: gestures only point. */
   readonly fixed?: boolean;
+  /** A box is drawn: instead of moving the time, gestures mark a part of the picture. */
+  readonly drawing?: PlotDrawing | undefined;
   /** What is at a moment, in words: announced when the cursor is moved by keys. */
   readonly read: (time: number) => string;
   readonly children?: ReactNode;
   /** Handed the canvas that is drawn on, for the picture that is exported. */
   readonly canvasRef?: ((canvas: HTMLCanvasElement | null) => void) | undefined;
+}
+
+export interface PlotDrawing {
+  readonly on: boolean;
+  readonly done: (box: Box) => void;
+  readonly cancel: () => void;
+  /** Announced when the box is moved by keys. */
+  readonly words: (box: Box) => string;
 }
 
 export function Plot(props: PlotProps) {
@@ -52,6 +66,7 @@ export function Plot(props: PlotProps) {
   const grip = useRef<HTMLDivElement>(null);
   const tip = useRef<HTMLDivElement>(null);
   const selection = useRef<HTMLDivElement>(null);
+  const shade = useRef<HTMLDivElement>(null);
   const spoken = useRef<HTMLParagraphElement>(null);
   const scale = useRef<ValueScale | null>(null);
   const width = useWidth(box);
@@ -156,6 +171,34 @@ export function Plot(props: PlotProps) {
       if (spoken.current) spoken.current.textContent = time === null ? '' : latest.current.read(time);
     },
   });
+  const boxAt = (rect: Parameters<typeof boxOf>[0]): Box | null => {
+    if (scale.current === null) return null;
+    const { start, end } = axis.span;
+    const timeAt = (x: number) => start + ((x - LEFT) / Math.max(1, width - LEFT - RIGHT)) * (end - start);
+    return boxOf(
+      rect,
+      { timeAt, step: props.step, scale: scale.current },
+      { top: TOP, bottom: scale.current.bottom ?? height - BOTTOM },
+    );
+  };
+  const { drawing } = props;
+  const boxing = useBoxGesture({
+    on: drawing?.on ?? false,
+    ...{ box, shade, width, height },
+    done: (rect) => {
+      const found = boxAt(rect);
+      if (found !== null) drawing?.done(found);
+    },
+    cancel: () => drawing?.cancel(),
+    moved: (rect) => {
+      const found = boxAt(rect);
+      if (spoken.current && found !== null) spoken.current.textContent = drawing?.words(found) ?? '';
+    },
+  });
+  // Whoever switches drawing on by a key goes on by keys.
+  useEffect(() => {
+    if (drawing?.on) box.current?.focus({ preventScroll: true });
+  }, [drawing?.on]);
   const moveLimit = (y: number) => {
     const value = scale.current?.value(Math.min(Math.max(y, TOP), height - BOTTOM));
     if (value === undefined || !Number.isFinite(value) || onLimit === undefined) return;
@@ -169,12 +212,18 @@ export function Plot(props: PlotProps) {
       className="cistern-plot"
       style={{ height }}
       data-fixed={fixed}
+      data-drawing={drawing?.on ?? false}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it is interactive by keyboard
       tabIndex={0}
       aria-label={`${label}. ${
-        fixed ? 'Arrows move the cursor' : 'Arrows pan, + and − zoom, Shift and arrows move the cursor, End goes live'
+        drawing?.on
+          ? 'Arrows move the box, with Shift its lower right corner, Enter takes it, Escape gives it up'
+          : fixed
+            ? 'Arrows move the cursor'
+            : 'Arrows pan, + and − zoom, Shift and arrows move the cursor, End goes live'
       }`}
       {...gestures}
+      {...(drawing?.on ? boxing : {})}
     >
       <canvas
         ref={(canvas) => {
@@ -186,6 +235,7 @@ export function Plot(props: PlotProps) {
       />
       <canvas ref={over} aria-hidden />
       <div ref={selection} className="cistern-selection" hidden />
+      <div ref={shade} className="cistern-boxdraft" hidden />
       <div ref={tip} className="cistern-tip" hidden />
       <p ref={spoken} className="pf-v6-screen-reader" aria-live="polite" />
       {limit !== undefined && onLimit !== undefined && (

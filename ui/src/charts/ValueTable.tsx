@@ -3,6 +3,7 @@
 import { useRef, useState } from 'react';
 import { useDark } from '../theme/theme.ts';
 import { compact } from '../words/format.ts';
+import { baseUnit, scaleOf } from '../words/units.ts';
 import { Swatch } from './Legend.tsx';
 import type { NamedLine, Stats } from './lines.ts';
 import type { Figure } from './units.ts';
@@ -151,5 +152,5 @@ export function ValueTable(props: {
 
 /** Sums have no "per second", and are long. */
 export function sumFigure(unit: string, figure: (unit: string, perSecond: boolean) => Figure): Figure {
-  return unit.startsWith('bytes') ? figure('bytes', false) : (value) => compact(value);
+  return scaleOf(unit)?.base === 'bytes' ? figure(baseUnit(unit), false) : (value) => compact(value);
 }

@@ -113,43 +113,67 @@ export function valueAtPlace(place: number, { lower, upper, scale }: Extent): nu
   return scale === 'linear' ? lower + place * (upper - lower) : lower * (upper / lower) ** place;
 }
 
-/** rows × columns, row 0 at the bottom: how many events are in each cell. */
+/** The rows that a bin covers, and which share of it each of them holds: by their heights on the axis. */
+interface Spread {
+  readonly first: number;
+  readonly shares: readonly number[];
+}
+
+function spreadOf(bin: number, extent: Extent, rows: number): Spread {
+  const [lower, upper] = binBounds(bin);
+  // What was trimmed off lies above the last row; a bin without a height may lie on its edge.
+  if (lower >= extent.upper && upper > extent.upper) return { first: rows, shares: [] };
+  const place = (value: number) => Math.min(Math.max(placeOf(value, extent), 0), 1) * rows;
+  const [from, until] = [place(lower), place(upper)];
+  const first = Math.min(Math.floor(from + 1e-9), rows - 1);
+  const last = Math.min(Math.max(first, Math.ceil(until - 1e-9) - 1), rows - 1);
+  if (last === first) return { first, shares: [1] };
+  const shares = Array.from(
+    { length: last - first + 1 },
+    (_, i) => (Math.min(first + i + 1, until) - Math.max(first + i, from)) / (until - from),
+  );
+  return { first, shares };
+}
+
+/**
+ * rows × columns, row 0 at the bottom: how many events are in each cell. A bin is spread over the rows in proportion to how much
+ * of their height it covers: as all rows are as high as each other, a cell's number is its count divided by its height.
+ */
 export function cellsOf(columns: readonly (Bins | null)[], extent: Extent, rows: number): Float64Array {
   const cells = new Float64Array(rows * columns.length);
-  /** Which rows a bin covers; worked out once for each bin, not for each column. */
-  const spans = new Map<number, readonly [first: number, last: number]>();
+  /** Worked out once for each bin, not for each column. */
+  const spreads = new Map<number, Spread>();
   for (const [x, column] of columns.entries()) {
     if (column === null) continue;
     for (let k = 0; k < column.at.length; k += 1) {
       const bin = column.at[k] as number;
-      let span = spans.get(bin);
-      if (span === undefined) {
-        const [lower, upper] = binBounds(bin);
-        const first = Math.max(0, Math.floor(placeOf(lower, extent) * rows + 1e-9));
-        span = [first, Math.min(rows - 1, Math.max(first, Math.ceil(placeOf(upper, extent) * rows - 1e-9) - 1))];
-        spans.set(bin, span);
+      let spread = spreads.get(bin);
+      if (spread === undefined) {
+        spread = spreadOf(bin, extent, rows);
+        spreads.set(bin, spread);
       }
-      const [first, last] = span;
-      // What was trimmed off lies above the last row.
-      if (first >= rows) continue;
-      const share = (column.counts[k] as number) / (last - first + 1);
-      for (let y = first; y <= last; y += 1) {
-        cells[y * columns.length + x] = (cells[y * columns.length + x] as number) + share;
+      const { first, shares } = spread;
+      const count = column.counts[k] as number;
+      for (let i = 0; i < shares.length; i += 1) {
+        const cell = (first + i) * columns.length + x;
+        cells[cell] = (cells[cell] as number) + count * (shares[i] as number);
       }
     }
   }
   return cells;
 }
 
-// Shading is by rank: a cell's shade is its place among the cells that hold anything, not its count. One very full cell
+// Shading is by rank: a cell's shade is its place, by count per height, among the cells that hold anything. One very full cell
 // therefore does not wash out the rest, and a single outlier is as visible as it deserves.
 
 /** A shade per cell: 0 for an empty one, else its rank in (0, 1]. Equal counts have equal shades. */
 export function rankShades(counts: Float64Array): Float32Array {
   const shades = new Float32Array(counts.length);
-  const counted = [...new Set(counts.filter((count) => count > 0))].sort((a, b) => a - b);
+  // What differs by how it was added up only is equal.
+  const rounded = counts.map((count) => (count > 0 ? Math.max(Math.round(count * 1024), 1) : 0));
+  const counted = [...new Set(rounded)].filter((count) => count > 0).sort((a, b) => a - b);
   const ranks = new Map(counted.map((count, index) => [count, (index + 1) / counted.length]));
-  for (const [index, count] of counts.entries()) if (count > 0) shades[index] = ranks.get(count) as number;
+  for (const [index, count] of rounded.entries()) if (count > 0) shades[index] = ranks.get(count) as number;
   return shades;
 }
 

@@ -1,10 +1,12 @@
 // How many events are beyond a limit, in words.
 import { digits } from '../words/format.ts';
+import { scaleOf } from '../words/units.ts';
 import type { Figure } from './units.ts';
 
 /** What is beyond the limit is slower when it is a time, and larger when it is a size. */
 export function beyond(unit: string): string {
-  return unit.startsWith('seconds') ? 'slower than' : unit.startsWith('bytes') ? 'larger than' : 'above';
+  const base = scaleOf(unit)?.base;
+  return base === 'seconds' ? 'slower than' : base === 'bytes' ? 'larger than' : 'above';
 }
 
 /** "37 of 41,200 slower than 1.5 s (0.09 %)": how many first, the percentage after. */

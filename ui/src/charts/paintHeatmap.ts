@@ -133,5 +133,5 @@ export function paintHeatmap(pen: Pen, picture: HeatmapPicture): ValueScale {
     context.textBaseline = 'middle';
     context.fillText('beyond', left - 6, top + pen.innerHeight - BEYOND / 2 + 4);
   }
-  return { y, value: (at) => valueAtPlace(1 - (at - top) / innerHeight, extent) };
+  return { y, bottom: top + innerHeight, value: (at) => valueAtPlace(1 - (at - top) / innerHeight, extent) };
 }

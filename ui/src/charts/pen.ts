@@ -21,6 +21,8 @@ export interface Pen {
 export interface ValueScale {
   y(value: number): number;
   value(y: number): number;
+  /** Where they end at the bottom, if that is not where the plot does. */
+  readonly bottom?: number;
 }
 
 export interface PlotMark {

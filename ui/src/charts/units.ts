@@ -1,24 +1,12 @@
 // A value of a statistic or a query, in words with its unit.
-import { bytes, compact, digits, seconds } from '../words/format.ts';
+import { quantity } from '../words/format.ts';
+import { scaleOf } from '../words/units.ts';
 
 export type Figure = (value: number) => string;
 
 /** `perSecond`: what is drawn is an amount of each second. */
 export function figureOf(unit: string, perSecond: boolean): Figure {
-  const [base = '', per] = unit.split('/', 2);
-  const suffix = per !== undefined ? `/${per}` : perSecond ? '/s' : '';
-  switch (base) {
-    case 'bytes':
-      return (value) => bytes(value) + suffix;
-    case 'seconds':
-      return perSecond ? (value) => `${digits(value * 100)} %` : seconds;
-    case 'percent':
-      return (value) => `${digits(value)} %`;
-    case 'ratio':
-      return (value) => `${digits(value * 100)} %`;
-    default:
-      return (value) => compact(value) + suffix;
-  }
+  return (value) => quantity(value, unit, perSecond, false);
 }
 
 /** Round values to label an axis with, about `wanted` of them. */
@@ -26,9 +14,10 @@ export function linearTicks(lower: number, upper: number, wanted: number, unit: 
   const rough = (upper - lower) / wanted;
   if (!(rough > 0)) return [];
   let step: number;
-  if (unit.startsWith('bytes')) {
+  const scale = scaleOf(unit);
+  if (scale?.base === 'bytes') {
     // At 256 KiB, 512 KiB, 1 MiB …, not at 19.1 MiB.
-    step = 2 ** Math.round(Math.log2(rough));
+    step = 2 ** Math.round(Math.log2(rough * scale.factor)) / scale.factor;
   } else {
     const size = 10 ** Math.floor(Math.log10(rough));
     step = ([1, 2, 5, 10].find((one) => one * size >= rough) ?? 10) * size;

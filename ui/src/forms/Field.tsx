@@ -55,6 +55,8 @@ export interface TextFieldProps extends Omit<FieldProps, 'children'> {
   autoFocus?: boolean;
   placeholder?: string;
   inputMode?: TextInputProps['inputMode'];
+  /** The id of a datalist: what it offers to choose from. */
+  list?: string;
 }
 
 export function TextField(props: TextFieldProps) {

@@ -31,6 +31,8 @@ const RecordingRulesPage = lazy(() => import('../analytics/recording-rules/Recor
 const RecordingRulePage = lazy(() => import('../analytics/recording-rules/RecordingRulePage.tsx'));
 const QueryPage = lazy(() => import('../analytics/explore/QueryPage.tsx'));
 const ExplorePage = lazy(() => import('../analytics/explore/ExplorePage.tsx'));
+const HostsPage = lazy(() => import('../analytics/hosts/HostsPage.tsx'));
+const HostPage = lazy(() => import('../analytics/hosts/HostPage.tsx'));
 const AlertsPage = lazy(() => import('../alerting/alerts/AlertsPage.tsx'));
 const ThresholdPage = lazy(() => import('../alerting/thresholds/ThresholdPage.tsx'));
 const DestinationPage = lazy(() => import('../alerting/destinations/DestinationPage.tsx'));
@@ -49,6 +51,7 @@ const NewDatasetPage = lazy(() => import('../storage/datasets/NewDatasetPage.tsx
 const DatasetPage = lazy(() => import('../storage/datasets/DatasetPage.tsx'));
 const SnapshotPage = lazy(() => import('../storage/snapshots/SnapshotPage.tsx'));
 const SchedulesPage = lazy(() => import('../storage/schedules/SchedulesPage.tsx'));
+const ChangedPage = lazy(() => import('../analytics/changed/ChangedPage.tsx'));
 const OutputsPage = lazy(() => import('../analytics/outputs/OutputsPage.tsx'));
 const OutputPage = lazy(() => import('../analytics/outputs/OutputPage.tsx'));
 const ServicesPage = lazy(() => import('../system/services/ServicesPage.tsx'));
@@ -141,8 +144,11 @@ export function App() {
             <Route path="/analytics/recording-rules/:id" element={<RecordingRulePage />} />
             <Route path="/analytics/query" element={<QueryPage />} />
             <Route path="/analytics/explore" element={<ExplorePage />} />
+            <Route path="/analytics/changed" element={<ChangedPage />} />
             <Route path="/analytics/outputs" element={<OutputsPage />} />
             <Route path="/analytics/outputs/:id" element={<OutputPage />} />
+            <Route path="/hosts" element={<HostsPage />} />
+            <Route path="/hosts/:name" element={<HostPage />} />
             <Route path="/alerts/thresholds/:id" element={<ThresholdPage />} />
             <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
             <Route path="/alerts/silences/:id" element={<SilencePage />} />

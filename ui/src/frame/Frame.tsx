@@ -37,8 +37,9 @@ import { Link, useLocation, useNavigate } from 'react-router';
 import { answerOf, client, type Schemas } from '../api/client.ts';
 import { listen } from '../api/events.ts';
 import { nowKnown } from '../api/known.ts';
-import { sessionQuery, setupQuery, statusQuery } from '../api/queries.ts';
+import { alertSummaryQuery, sessionQuery, setupQuery, statusQuery } from '../api/queries.ts';
 import { SessionContext } from '../api/session.ts';
+import { forgetAnswers } from '../api/unchanged.ts';
 import './help.css';
 import { Connection } from '../shells/Connection.tsx';
 import { chooseTheme, type ThemeChoice, useThemeChoice } from '../theme/theme.ts';
@@ -72,6 +73,7 @@ function UserMenu() {
       }
     } else await answerOf(client.DELETE('/api/session'));
     // Nothing that one user read may be shown to the next.
+    forgetAnswers();
     await nowKnown(queries, sessionQuery.queryKey, { user: null });
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' && queryKey[0] !== 'setup' });
   };
@@ -116,25 +118,28 @@ function UserMenu() {
 }
 
 function AlertBell() {
-  const { data: status } = useQuery(statusQuery);
+  const { data: alerts } = useQuery(alertSummaryQuery);
   const navigate = useNavigate();
-  const { critical = 0, warning = 0, info = 0 } = status?.alerts ?? {};
+  const { critical = 0, warning = 0, info = 0 } = alerts ?? {};
   const count = critical + warning + info;
   const worst = critical > 0 ? 'critical' : warning > 0 ? 'warning' : count > 0 ? 'info' : 'none';
+  // More is a number that nobody reads at a glance, and too wide for a phone.
+  const shown = count > 99 ? '99+' : String(count);
   const label =
     count === 0
       ? 'No active alerts'
-      : `${plural(count, 'active alert')}, the worst is ${worst === 'info' ? 'for information' : worst}`;
+      : `${shown === '99+' ? `99+ active alerts (${count.toLocaleString()})` : plural(count, 'active alert')}, the worst is ${worst === 'info' ? 'for information' : worst}`;
   return (
     <NotificationBadge
       className={`cistern-bell cistern-bell-${worst}`}
       variant={count > 0 ? 'unread' : 'read'}
-      count={count}
       icon={<BellIcon />}
       aria-label={label}
       title={label}
       onClick={() => void navigate('/alerts')}
-    />
+    >
+      {count > 0 ? shown : undefined}
+    </NotificationBadge>
   );
 }
 

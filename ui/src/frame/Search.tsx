@@ -1,8 +1,9 @@
-// `/` from anywhere: pages and metrics, by name.
+// `/` from anywhere: pages, hosts and metrics, by name.
 import { Modal, ModalBody, ModalHeader, TextInput } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useId, useState } from 'react';
 import { useNavigate } from 'react-router';
+import { answerOf, client } from '../api/client.ts';
 import { listMetrics } from '../api/telemetry.ts';
 import { places } from './places.ts';
 
@@ -19,8 +20,22 @@ export function Search({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const listId = useId();
   const metrics = useQuery({
-    queryKey: ['metrics', text],
-    queryFn: ({ signal }) => listMetrics(text, signal),
+    queryKey: ['metrics', 'search', text],
+    // What is sent here comes before the appliance's own.
+    queryFn: async ({ signal }) => {
+      const asked = (['sent', 'own'] as const).map((of) => listMetrics({ match: text, of, limit: MAX_SHOWN }, signal));
+      return (await Promise.all(asked)).flatMap((found) => found.metrics);
+    },
+    retry: false,
+    placeholderData: (before) => before,
+  });
+  const hosts = useQuery({
+    queryKey: ['hosts', 'search', text],
+    queryFn: async ({ signal }) => {
+      const query = { search: text.trim(), limit: MAX_SHOWN };
+      return (await answerOf(client.GET('/api/hosts', { params: { query }, signal }))).items;
+    },
+    enabled: text.trim() !== '',
     retry: false,
     placeholderData: (before) => before,
   });
@@ -29,6 +44,9 @@ export function Search({ onClose }: { onClose: () => void }) {
     ...places
       .filter((place) => `${place.title} ${place.about}`.toLowerCase().includes(wanted))
       .map((place) => ({ title: place.title, about: place.about, to: place.path })),
+    ...(wanted === '' ? [] : (hosts.data ?? []))
+      .filter(({ name }) => name.toLowerCase().includes(wanted))
+      .map(({ name, state }) => ({ title: name, about: `host, ${state}`, to: `/hosts/${encodeURIComponent(name)}` })),
     ...(metrics.data ?? [])
       .filter((metric) => metric.name.toLowerCase().includes(wanted))
       .map((metric) => ({
@@ -47,12 +65,12 @@ export function Search({ onClose }: { onClose: () => void }) {
   };
   return (
     <Modal isOpen variant="medium" onClose={onClose} aria-label="Search" elementToFocus="#cistern-search">
-      <ModalHeader title="Search pages and metrics" />
+      <ModalHeader title="Search pages, hosts and metrics" />
       <ModalBody>
         <TextInput
           id="cistern-search"
           type="search"
-          aria-label="Search pages and metrics"
+          aria-label="Search pages, hosts and metrics"
           role="combobox"
           aria-expanded
           aria-controls={listId}

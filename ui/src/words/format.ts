@@ -1,12 +1,5 @@
 // Numbers, sizes and times as a storage administrator reads them: with a unit, three digits, and nothing that jumps.
-
-export type Unit = 'seconds' | 'bytes' | 'ratio' | 'plain';
-
-/** A metric's unit is in its name, as Prometheus has it: `_seconds`, `_bytes`, `_ratio`, with or without `_total`. */
-export function unitOf(metric: string): Unit {
-  const match = /_(seconds|bytes|ratio)(?:_total|_sum|_bucket)?$/.exec(metric);
-  return (match?.[1] as Unit | undefined) ?? 'plain';
-}
+import { scaleOf, sign, type Unit } from './units.ts';
 
 /** Three significant digits, never an exponent where a person would not write one. */
 export function digits(value: number): string {
@@ -67,29 +60,43 @@ export function percent(ratio: number, places = 1): string {
   return `${value.toFixed(places).replace(/\.0+$/, '')} %`;
 }
 
-/** A value of a metric with that unit; `perSecond` when what is drawn is a counter's rate. */
-export function quantity(value: number, unit: Unit, perSecond = false): string {
-  switch (unit) {
+/**
+ * A value of a metric with that unit; `perSecond` when what is drawn is a counter's rate. `signs`: false on an axis, where the
+ * words of units that are none of times, sizes or shares take too much room.
+ */
+export function quantity(value: number, unit: Unit, perSecond = false, signs = true): string {
+  const suffix = perSecond || unit.endsWith('/s') ? '/s' : '';
+  const { base, factor = 1 } = scaleOf(unit) ?? {};
+  switch (base) {
     case 'bytes':
-      return bytes(value) + (perSecond ? '/s' : '');
+      return bytes(value * factor) + suffix;
     case 'seconds':
       // Seconds per second have no unit: a share of time.
-      return perSecond ? `${digits(value * 100)} %` : seconds(value);
+      return suffix === '' ? seconds(value * factor) : `${digits(value * factor * 100)} %`;
     case 'ratio':
-      return `${digits(value * 100)} %${perSecond ? '/s' : ''}`;
-    default:
-      return compact(value) + (perSecond ? '/s' : '');
+      return `${digits(value * factor * 100)} %${suffix}`;
+    default: {
+      const word = signs ? sign(unit) : '';
+      return compact(value) + (word === '' ? suffix : ` ${word}${suffix}`);
+    }
   }
 }
 
-/** Reads what a person types into a limit field: `1.5`, `250 ms`, `80 %`, `2 GiB`, `10k`. */
-export function parseQuantity(text: string): number | undefined {
+/**
+ * Reads what a person types into a limit field: `1.5`, `250 ms`, `80 %`, `2 GiB`, `10k`. What has a sign of its own is converted
+ * to the metric's unit; a figure alone is in it already.
+ */
+export function parseQuantity(typed: string, unit: Unit = 'count'): number | undefined {
+  const word = sign(unit);
+  const text = word !== '' && typed.trimEnd().endsWith(word) ? typed.trimEnd().slice(0, -word.length) : typed;
   const match = /^\s*([+-]?[\d.,]+(?:e[+-]?\d+)?)\s*([a-zA-Zµ%]*)\s*$/.exec(text);
   if (match === null) return undefined;
   const value = Number((match[1] as string).replaceAll(',', ''));
   if (!Number.isFinite(value)) return undefined;
+  const letters = match[2] as string;
+  const scale = scaleOf(unit)?.factor ?? 1;
+  if (['', 'k', 'M', 'G', 'T'].includes(letters)) return value * ({ k: 1e3, M: 1e6, G: 1e9, T: 1e12 }[letters] ?? 1);
   const factors: Record<string, number> = {
-    '': 1,
     s: 1,
     ms: 1e-3,
     us: 1e-6,
@@ -99,18 +106,15 @@ export function parseQuantity(text: string): number | undefined {
     h: 3600,
     d: 86_400,
     '%': 0.01,
-    k: 1e3,
-    M: 1e6,
-    G: 1e9,
-    T: 1e12,
     B: 1,
     KiB: 1024,
     MiB: 1024 ** 2,
     GiB: 1024 ** 3,
     TiB: 1024 ** 4,
   };
-  const factor = factors[match[2] as string];
-  return factor === undefined ? undefined : value * factor;
+  const factor = factors[letters];
+  // Not divided where nothing changes: 80 % of a ratio is 0.8 and not 0.8000000000000002.
+  return factor === undefined ? undefined : factor === scale ? value : (value * factor) / scale;
 }
 
 /** How long something takes or has to hold, in whole words: 5 minutes, 1 hour 30 minutes. */

@@ -15,16 +15,7 @@ import { PageLoading } from '../../shells/Waiting.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { differences } from './difference.ts';
 import { type AuditFilter, auditQuery, type Entry } from './queries.ts';
-
-const ways: Record<NonNullable<Entry['way']>, string> = {
-  page: 'page',
-  token: 'API token',
-  cli: 'command line',
-  console: 'on the appliance',
-  support: 'support page',
-  ssh: 'ssh',
-  appliance: 'by itself',
-};
+import { ways } from './ways.ts';
 
 const texts = [
   ['user', 'User', 'ada, token:grafana'],

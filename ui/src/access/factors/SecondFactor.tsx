@@ -23,7 +23,8 @@ const factorsQuery = queryOptions({
 
 function kindOf({ kind, host }: Factor): string {
   if (kind === 'app') return 'Authenticator app';
-  return `Passkey for ${host}`;
+  if (host === window.location.hostname) return `Passkey for ${host}`;
+  return `Passkey for ${host} alone: it does not work under ${window.location.hostname}`;
 }
 
 function Mine({ items, onRemove }: { items: Factor[]; onRemove: (factor: Factor) => void }) {
@@ -91,7 +92,7 @@ export function SecondFactor() {
           <Mine items={items} onRemove={setAsking} />
           <p>
             {recoveryCodesLeft === 0
-              ? 'No recovery code is left: if you lose the device, only another administrator can let you in again.'
+              ? 'No recovery code is left: if you lose the device, only another administrator can let you in again or, if you are one, the console of the appliance.'
               : `${recoveryCodesLeft} recovery ${recoveryCodesLeft === 1 ? 'code is' : 'codes are'} left.`}
           </p>
         </>

@@ -10,6 +10,7 @@ import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { ListTable } from '../../shells/ListTable.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
+import { NewSenders } from '../../system/status/NewSenders.tsx';
 import { compact } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { firewallQuery } from '../firewall/queries.ts';
@@ -328,6 +329,7 @@ export function Inputs() {
         What comes over HTTPS needs an API token.
       </p>
       {shown && <Strangers inputs={shown} />}
+      <NewSenders here />
       {error && <ProblemAlert error={error} retry={() => void refetch()} stale />}
       {shown && (
         <ListTable

@@ -1,9 +1,9 @@
 // What is pasted into clients so that they send here. tests/browser/input-settings.test.ts sends by the lines for statsd and of
-// curl; Prometheus', Telegraf's and collectd's are the manual's. Those of Fluent Bit, Vector and the Collector were not run: their
+// curl; Prometheus', Telegraf's and collectd's are the manual's. Telegraf's outputs and the Collector's exporter are run by night, without
+// TLS (tests/conformance/telegraf_test.go, collector_test.go). Those of Fluent Bit and Vector were not run: their
 // options are named as in excerpts of documentation that were read on 24 November 2026 (Fluent Bit 4.2, Vector's sink
-// prometheus_remote_write, the exporter otlphttp); the Collector's `Authorization` header is ours. Of those by TLS
-// OpenSSL's is run by tests/browser/certificates.test.ts; Telegraf's options are those of its documentation, Vector's of its sources
-// (src/sinks/statsd, src/sinks/util/service/net/tcp.rs), and neither was run.
+// prometheus_remote_write). Of those by TLS OpenSSL's is run by tests/browser/certificates.test.ts; Telegraf's options are those of
+// its documentation, Vector's of its sources (src/sinks/statsd, src/sinks/util/service/net/tcp.rs), and neither was run.
 
 export interface Place {
   /** Of the page: what a sender reaches the appliance by. */

@@ -1,6 +1,6 @@
 // The wizard: one decision per screen. Where it stands is known by the appliance, so it can be left and resumed, also
 // from another browser.
-import { Button, Card, CardBody, CardTitle, ProgressStep, ProgressStepper } from '@patternfly/react-core';
+import { Button, Card, CardBody, CardTitle, Checkbox, ProgressStep, ProgressStepper } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useLocation, useNavigate } from 'react-router';
@@ -181,13 +181,18 @@ function IdentityStep({ setup }: { setup: Setup }) {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const [hostName, setHostName] = useState(setup.hostName);
   const [timeZone, setTimeZone] = useState('');
+  const [endPasskeys, setEndPasskeys] = useState(false);
   const { data: zones = [] } = useQuery(timeZonesQuery);
   const { set } = useSetup();
   // This browser's zone is the likely one; the appliance's own where it does not know that.
   const zone = timeZone || [own, setup.timeZone].find((name) => zones.length === 0 || zones.includes(name)) || 'UTC';
   const save = useMutation({
     mutationFn: () =>
-      answerOf(client.POST('/api/setup/set-identity', { body: { hostName: hostName.trim(), timeZone: zone } })),
+      answerOf(
+        client.POST('/api/setup/set-identity', {
+          body: { hostName: hostName.trim(), timeZone: zone, ...(endPasskeys && { endPasskeys }) },
+        }),
+      ),
     onSuccess: set,
   });
   const problem = save.error ? asProblem(save.error) : null;
@@ -231,6 +236,14 @@ function IdentityStep({ setup }: { setup: Setup }) {
           </select>
         )}
       </Field>
+      {(endPasskeys || problem?.code === 'passkeys_end') && (
+        <Checkbox
+          id="end-passkeys"
+          label="Passkeys for the present name may stop working"
+          isChecked={endPasskeys}
+          onChange={(_, on) => setEndPasskeys(on)}
+        />
+      )}
     </FormShell>
   );
 }

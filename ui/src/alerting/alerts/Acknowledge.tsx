@@ -1,59 +1,13 @@
 // Acknowledging an alert, with a note for the others; and the link to a silence that would suppress such an alert.
-import { Button, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
+import { Button } from '@patternfly/react-core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
-import { asProblem, fieldMessage } from '../../api/problem.ts';
 import { useMayNot } from '../../api/session.ts';
 import { Explained } from '../../forms/Explained.tsx';
-import { TextField } from '../../forms/Field.tsx';
-import { FormShell } from '../../forms/FormShell.tsx';
+import { NoteForm } from './NoteForm.tsx';
 import { type Alert, labelWords } from './words.ts';
-
-function NoteForm({ alert, onClose }: { alert: Alert; onClose: () => void }) {
-  const [note, setNote] = useState('');
-  const queries = useQueryClient();
-  const save = useMutation({
-    mutationFn: () =>
-      answerOf(
-        client.POST('/api/alerts/{id}/acknowledge', {
-          params: { path: { id: alert.id } },
-          body: { note: note.trim() },
-        }),
-      ),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['alerts'] });
-      onClose();
-    },
-  });
-  return (
-    <Modal isOpen variant="small" onClose={onClose} aria-labelledby="acknowledge-title">
-      <ModalHeader title={`Acknowledge “${alert.title}”`} labelId="acknowledge-title" />
-      <ModalBody>
-        <FormShell
-          submit="Acknowledge"
-          busy={save.isPending}
-          error={save.error}
-          fields={['/note']}
-          onSubmit={() => save.mutate()}
-          cancel={onClose}
-        >
-          <p>No more reminders are sent and it is not escalated any more. It stays active until all is well.</p>
-          <TextField
-            label="Note"
-            value={note}
-            onChange={setNote}
-            help="What you know, or what you do about it. Everyone sees it."
-            error={fieldMessage(save.error ? asProblem(save.error) : null, '/note')}
-            autoComplete="off"
-            autoFocus
-          />
-        </FormShell>
-      </ModalBody>
-    </Modal>
-  );
-}
 
 export function Acknowledge({ alert }: { alert: Alert }) {
   const mayNot = useMayNot('operator');
@@ -78,7 +32,17 @@ export function Acknowledge({ alert }: { alert: Alert }) {
           {alert.acknowledged ? 'Withdraw the acknowledgement' : 'Acknowledge'}
         </Button>
       </Explained>
-      {asking && <NoteForm alert={alert} onClose={() => setAsking(false)} />}
+      {asking && (
+        <NoteForm
+          title={alert.title}
+          acknowledge={(note) =>
+            answerOf(
+              client.POST('/api/alerts/{id}/acknowledge', { params: { path: { id: alert.id } }, body: { note } }),
+            )
+          }
+          onClose={() => setAsking(false)}
+        />
+      )}
     </>
   );
 }

@@ -1,25 +1,27 @@
 // All that is known of one alert: what it means, what to do, and what happened when.
 import { Link } from 'react-router';
+import { seriesInFull } from '../../charts/seriesName.ts';
 import { Ago } from '../../words/Ago.tsx';
 import { plural, quantity } from '../../words/format.ts';
-import { type Alert, labelWords, unitOfExpression } from './words.ts';
+import { type Alert, labelWords } from './words.ts';
 
 const eventWords = { raise: 'Raised', clear: 'All-clear', repost: 'Reminder', escalate: 'Escalated' } as const;
 const stateWords = { waiting: 'waiting to be sent to', delivered: 'sent to', failed: 'could not be sent to' } as const;
 
 export function AlertDetails({ alert }: { alert: Alert }) {
-  const { unit, perSecond } = unitOfExpression(alert.text);
-  const labels = labelWords(alert.labels);
   const rows: [string, string][] = [
     ['What it means', alert.impact],
     ['What was done', alert.response],
     ['What to do', alert.action],
-    ['Series', labels],
+    [
+      alert.ruleId === null ? 'About' : 'Series',
+      alert.ruleId === null ? labelWords(alert.labels) : seriesInFull(alert.labels),
+    ],
     [
       'Value',
       alert.value === null
         ? ''
-        : `${quantity(alert.value, unit, perSecond)}${alert.limit === null ? '' : `, the limit is ${quantity(alert.limit, unit, perSecond)}`}`,
+        : `${quantity(alert.value, alert.unit)}${alert.limit === null ? '' : `, the limit is ${quantity(alert.limit, alert.unit)}`}`,
     ],
     ['Class', alert.class],
     ['Recipients decided by', alert.routedBy ?? ''],

@@ -1,4 +1,4 @@
-// Alerts, each opening to what it means, what to do, and where it was sent.
+// An alert of a list, opening to what it means, what to do, and where it was sent.
 import { ExpandableSection, Label } from '@patternfly/react-core';
 import { useState } from 'react';
 import { Link } from 'react-router';
@@ -32,7 +32,7 @@ export function AlertLabels({ alert }: { alert: Alert }) {
   );
 }
 
-function Item({ alert }: { alert: Alert }) {
+export function AlertItem({ alert }: { alert: Alert }) {
   const [open, setOpen] = useState(false);
   const active = alert.state === 'active';
   return (
@@ -64,15 +64,5 @@ function Item({ alert }: { alert: Alert }) {
         {open && <AlertDetails alert={alert} />}
       </ExpandableSection>
     </li>
-  );
-}
-
-export function AlertList({ alerts, label }: { alerts: readonly Alert[]; label: string }) {
-  return (
-    <ul className="cistern-alerts" aria-label={label}>
-      {alerts.map((alert) => (
-        <Item key={alert.id} alert={alert} />
-      ))}
-    </ul>
   );
 }

@@ -11,14 +11,14 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
-import { type AlertFilter, alertClassesQuery, alertsQuery } from '../../api/queries.ts';
+import { type AlertFilter, alertClassesQuery, alertGroupsQuery } from '../../api/queries.ts';
 import { PageLoading } from '../../shells/Waiting.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { AlertList } from './AlertList.tsx';
+import { GroupList } from './GroupList.tsx';
 
-const PAGE = 100;
-const MAX_SHOWN = 1000;
+const PAGE = 50;
+const MAX_SHOWN = 200;
 
 const severities: readonly [string, string][] = [
   ['', 'Any severity'],
@@ -66,7 +66,7 @@ export function AlertLog() {
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
   };
-  const { data, error, refetch, isPlaceholderData } = useQuery(alertsQuery(filter, limit));
+  const { data, error, refetch, isPlaceholderData } = useQuery(alertGroupsQuery(filter, limit));
   const file = (format: 'csv' | 'json') => {
     const wanted = new URLSearchParams({ format });
     for (const [name, value] of Object.entries(filter)) {
@@ -124,7 +124,7 @@ export function AlertLog() {
           </EmptyStateBody>
         </EmptyState>
       )}
-      {data && data.length > 0 && <AlertList alerts={data} label="All alerts" />}
+      {data && data.length > 0 && <GroupList groups={data} label="All alerts" search={get('text')} />}
       {data && data.length >= limit && limit < MAX_SHOWN && (
         <div>
           <Button
@@ -138,7 +138,7 @@ export function AlertLog() {
       )}
       {data && data.length >= MAX_SHOWN && (
         <p className="cistern-quiet">
-          {plural(MAX_SHOWN, 'alert')} are shown. The file has all of them; a filter finds the older ones.
+          {plural(MAX_SHOWN, 'line')} are shown. The file has all of them; a filter finds the older ones.
         </p>
       )}
     </div>

@@ -1,22 +1,24 @@
 // The parts of Alerts: active alerts, the log, rules, silences, the catalogue and destinations.
-import { EmptyState, EmptyStateBody } from '@patternfly/react-core';
+import { Button, EmptyState, EmptyStateBody } from '@patternfly/react-core';
 import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Link, Navigate, useParams } from 'react-router';
-import { activeAlertsQuery } from '../../api/queries.ts';
+import type { Schemas } from '../../api/client.ts';
+import { alertGroupsQuery, alertSummaryQuery } from '../../api/queries.ts';
 import NoSuchPage from '../../shells/NoSuchPage.tsx';
 import { PageShell } from '../../shells/PageShell.tsx';
 import { type Part, PartTabs } from '../../shells/PartTabs.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
-import { plural } from '../../words/format.ts';
+import { compact } from '../../words/format.ts';
 import { Catalogue } from '../catalogue/Catalogue.tsx';
 import { Destinations } from '../destinations/Destinations.tsx';
 import { Silences } from '../silences/Silences.tsx';
 import { Thresholds } from '../thresholds/Thresholds.tsx';
-import { AlertList } from './AlertList.tsx';
 import { AlertLog } from './AlertLog.tsx';
 import { AlertPage } from './AlertPage.tsx';
-import type { Alert } from './words.ts';
+import { GroupList } from './GroupList.tsx';
+import { GroupPage } from './GroupPage.tsx';
 
 const tabs = [
   ['active', 'Active'],
@@ -27,8 +29,13 @@ const tabs = [
   ['destinations', 'Destinations'],
 ] as const;
 
+const PAGE = 50;
+/** As many as the appliance answers at once. */
+const MOST = 200;
+
 function Active() {
-  const { data, error, refetch } = useQuery(activeAlertsQuery);
+  const [limit, setLimit] = useState(PAGE);
+  const { data, error, refetch, isPlaceholderData } = useQuery(alertGroupsQuery({ state: 'active' }, limit));
   if (data === undefined) return <Waiting on={{ error, refetch }} />;
   if (data.length === 0) {
     return (
@@ -40,32 +47,44 @@ function Active() {
       </EmptyState>
     );
   }
-  return <AlertList alerts={data} label="Active alerts" />;
+  return (
+    <div className="cistern-stack">
+      <GroupList groups={data} label="Active alerts" />
+      {data.length >= limit && limit < MOST && (
+        <div>
+          <Button variant="secondary" isLoading={isPlaceholderData} onClick={() => setLimit(MOST)}>
+            Older ones
+          </Button>
+        </div>
+      )}
+    </div>
+  );
 }
 
-function sentenceOf(alerts: readonly Alert[] | undefined) {
-  if (alerts === undefined) return {};
-  if (alerts.length === 0) return { state: 'ok' as const, sentence: 'No alert is active.' };
-  const worst =
-    alerts.find(({ severity }) => severity === 'critical') ??
-    alerts.find(({ severity }) => severity === 'warning') ??
-    (alerts[0] as Alert);
-  const more = alerts.length > 1 ? ` And ${plural(alerts.length - 1, 'more alert')}.` : '';
-  return { state: worst.severity, sentence: worst.text + more };
+function sentenceOf(summary: Schemas['AlertSummary'] | undefined) {
+  if (summary === undefined) return {};
+  const [worst] = summary.worst;
+  if (worst === undefined) return { state: 'ok' as const, sentence: 'No alert is active.' };
+  const more = summary.groups > 1 ? ` And ${summary.groups - 1} more.` : '';
+  const what = worst.alert === null ? `${worst.title}. ${worst.text}` : worst.text;
+  return { state: worst.severity, sentence: what + more };
 }
+
+const countOf = ({ critical, warning, info }: Schemas['AlertSummary']) => critical + warning + info;
 
 export default function AlertsPage() {
   const { tab = 'active' } = useParams();
-  const active = useQuery(activeAlertsQuery);
+  const { data: summary } = useQuery(alertSummaryQuery);
   // What mails and messages link to.
   if (/^(?:al|test)-/.test(tab)) return <AlertPage id={tab} />;
-  // A message about many alerts: they are in the log.
+  if (tab.startsWith('bu-')) return <GroupPage id={tab} />;
+  // A message about alerts of several groups: they are in the log.
   if (tab.startsWith('gr-')) return <Navigate to="/alerts/log" replace />;
   if (!tabs.some(([name]) => name === tab)) return <NoSuchPage />;
   return (
     <PageShell
       title="Alerts"
-      {...sentenceOf(active.data)}
+      {...sentenceOf(summary)}
       tabs={
         <PartTabs
           of="Alerts"
@@ -73,7 +92,7 @@ export default function AlertsPage() {
           parts={tabs.map(
             ([id, title]): Part<string> => [
               id,
-              id === 'active' && active.data?.length ? `${title} (${active.data.length})` : title,
+              id === 'active' && summary?.groups ? `${title} (${compact(countOf(summary))})` : title,
               id === 'active' ? '/alerts' : `/alerts/${id}`,
             ],
           )}

@@ -1,21 +1,17 @@
 // Alerts and rules in words.
 import type { Schemas } from '../../api/client.ts';
+import { seriesInFull } from '../../charts/seriesName.ts';
 import type { Condition } from '../../words/ConditionIcon.tsx';
-import { duration, quantity, type Unit, unitOf } from '../../words/format.ts';
+import { duration, quantity } from '../../words/format.ts';
+import type { Unit } from '../../words/units.ts';
 
 export type Threshold = Schemas['Threshold'];
 export type ThresholdInput = Schemas['ThresholdInput'];
 export type Alert = Schemas['Alert'];
+export type AlertGroup = Schemas['AlertGroup'];
 
 export function conditionOf(severity: Alert['severity']): Condition {
   return severity;
-}
-
-/** The unit of an expression: that of the first metric in it, unless it is made a rate or a share by something around it. */
-export function unitOfExpression(expression: string): { unit: Unit; perSecond: boolean } {
-  const metric = /[a-zA-Z_:][a-zA-Z0-9_:]*_(?:seconds|bytes|ratio)(?:_total)?\b/.exec(expression)?.[0];
-  const perSecond = /\b(?:rate|irate)\s*\(/.test(expression);
-  return { unit: metric === undefined ? 'plain' : unitOf(metric), perSecond };
 }
 
 /** What is watched: the expression, or what its form says. */
@@ -34,10 +30,9 @@ export function watchedWords({ form, expression }: Pick<ThresholdInput, 'form' |
   }
 }
 
-/** "When … stays above 6 for 5 minutes, raise a warning; clear it when it stays below 5 for 5 minutes." */
-export function ruleSentence(rule: ThresholdInput): string {
-  const { unit, perSecond } = unitOfExpression(rule.expression);
-  const show = (value: number) => quantity(value, unit, perSecond);
+/** Of values in the unit: "When … stays above 6 for 5 minutes, raise a warning; clear it when it stays below 5 for 5 minutes." */
+export function ruleSentence(rule: ThresholdInput, unit: Unit): string {
+  const show = (value: number) => quantity(value, unit);
   const held = (total: number) => (total === 0 ? 'goes' : 'stays');
   const time = (total: number) => (total === 0 ? '' : ` for ${duration(total)}`);
   const back = rule.direction === 'above' ? 'below' : 'above';
@@ -49,11 +44,19 @@ export function ruleSentence(rule: ThresholdInput): string {
   );
 }
 
-export function labelWords(labels: Record<string, string>): string {
+export function labelWords(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .filter(([name]) => name !== '__name__')
     .map(([name, value]) => `${name}=${value}`)
     .join(', ');
+}
+
+type SeriesLabels = Readonly<Record<string, string>>;
+
+/** How each of some series is called: by its labels, and with its name where they are of several metrics. */
+export function wordsAmong(all: readonly { readonly labels: SeriesLabels }[]): (labels: SeriesLabels) => string {
+  const several = new Set(all.map(({ labels }) => labels.__name__)).size > 1;
+  return (labels) => (several ? seriesInFull(labels) : labelWords(labels));
 }
 
 /** The state of a rule: that of its worst series. */

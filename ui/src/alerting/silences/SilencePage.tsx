@@ -3,6 +3,7 @@ import { Button, Checkbox, FormSelect, FormSelectOption, Label, LabelGroup, Text
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate, useParams, useSearchParams } from 'react-router';
+import { hostOf } from '../../analytics/hosts/words.ts';
 import { answerOf, client } from '../../api/client.ts';
 import { keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem, fieldMessage } from '../../api/problem.ts';
@@ -39,7 +40,8 @@ const severities = [
 
 /** As the appliance matches, but for the key, which is not shown: for the preview only. */
 function fits(input: SilenceInput, alert: Alert): boolean {
-  const { classes, severities: wanted, text } = input;
+  const { classes, severities: wanted, text, hosts = [] } = input;
+  if (hosts.length > 0 && !hosts.includes(hostOf(alert.labels) ?? '')) return false;
   if (wanted.length > 0 && !wanted.includes(alert.severity)) return false;
   const named = (one: string) => (one.endsWith('*') ? alert.class.startsWith(one.slice(0, -1)) : one === alert.class);
   if (classes.length > 0 && !classes.some(named)) return false;

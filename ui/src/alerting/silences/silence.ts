@@ -12,6 +12,8 @@ export interface SilenceDraft {
   classes: string[];
   severities: SilenceInput['severities'];
   text: string;
+  /** Chosen on the page of the hosts; a silence that names them goes on to. */
+  hosts: string[];
 }
 
 /** Seconds as a `datetime-local` field wants them. */
@@ -26,8 +28,8 @@ export function local(seconds: number): string {
 
 export function draftOfSilence(one: Silence | undefined, query: URLSearchParams, now: number): SilenceDraft {
   if (one !== undefined) {
-    const { name, start, end, classes, severities, text } = one;
-    return { name, start: local(start), end: local(end), classes, severities, text };
+    const { name, start, end, classes, severities, text, hosts = [] } = one;
+    return { name, start: local(start), end: local(end), classes, severities, text, hosts };
   }
   const kind = query.get('class');
   return {
@@ -37,6 +39,7 @@ export function draftOfSilence(one: Silence | undefined, query: URLSearchParams,
     classes: kind === null ? [] : [kind],
     severities: [],
     text: query.get('text') ?? '',
+    hosts: query.getAll('host'),
   };
 }
 
@@ -53,6 +56,7 @@ export function inputOfSilence(draft: SilenceDraft, now: number): SilenceInput |
     classes: draft.classes,
     severities: draft.severities,
     text: draft.text.trim(),
+    ...(draft.hosts.length > 0 && { hosts: draft.hosts }),
   };
 }
 
@@ -60,9 +64,11 @@ const written = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeSt
 export const moment = (seconds: number) => written.format(seconds * 1000);
 
 /** "Alerts of pool.degraded that are critical, with “tank”". */
-export function silenceWords({ classes, severities, text }: Pick<SilenceInput, 'classes' | 'severities' | 'text'>) {
+export function silenceWords(silence: Pick<SilenceInput, 'classes' | 'severities' | 'text' | 'hosts'>) {
+  const { classes, severities, text, hosts = [] } = silence;
   const of = classes.length === 0 ? 'All alerts' : `Alerts of ${classes.join(', ')}`;
   const severity =
     severities.length === 0 ? '' : ` that are ${severities.join(' or ').replace('info', 'for information')}`;
-  return `${of}${severity}${text === '' ? '' : `, with “${text}”`}`;
+  const about = hosts.length === 0 ? '' : ` about ${hosts.length === 1 ? hosts[0] : `${hosts.length} hosts`}`;
+  return `${of}${about}${severity}${text === '' ? '' : `, with “${text}”`}`;
 }

@@ -1,15 +1,16 @@
 // The past hour of what is watched with the limit in it, what the rule would say now, and when it would have fired.
 import { FormSelect, FormSelectOption } from '@patternfly/react-core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue, useMemo, useState } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
+import type { Measure } from '../../api/telemetry.ts';
 import type { Named } from '../../charts/lines.ts';
 import { SmallChart, SmallMultiples } from '../../charts/SmallMultiples.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { ExpressionFault } from '../../words/ExpressionFault.tsx';
 import { duration, parseQuantity, plural, quantity } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { labelWords, unitOfExpression } from '../alerts/words.ts';
+import { wordsAmong } from '../alerts/words.ts';
 import { type Draft, watchedOf } from './rule.ts';
 
 type Preview = Schemas['ThresholdPreview'];
@@ -22,9 +23,10 @@ const ranges: readonly [number, string][] = [
 ];
 const written = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-function Past({ past, unit, perSecond }: { past: NonNullable<Preview['past']> } & ReturnType<typeof unitOfExpression>) {
+function Past({ past, unit, perSecond }: { past: NonNullable<Preview['past']> } & Measure) {
   if (past.series === 0) return <p>Nothing was measured in that time.</p>;
   const total = past.firings.length + past.leftOut;
+  const words = wordsAmong(past.firings);
   return (
     <>
       <p>
@@ -38,13 +40,13 @@ function Past({ past, unit, perSecond }: { past: NonNullable<Preview['past']> } 
       </p>
       <ol className="cistern-timeline" aria-label="When it would have fired">
         {past.firings.slice(0, 20).map((one) => (
-          <li key={`${one.kind}${one.raisedAt}${labelWords(one.labels)}`}>
+          <li key={`${one.kind}${one.raisedAt}${words(one.labels)}`}>
             {written.format(Date.parse(one.raisedAt))}
             {one.clearedAt
               ? `, for ${duration((Date.parse(one.clearedAt) - Date.parse(one.raisedAt)) / 1000)}`
               : ', and still'}
             {one.kind === 'no_data' ? ': no data' : one.worst !== null && `: ${quantity(one.worst, unit, perSecond)}`}
-            {labelWords(one.labels) && <span className="cistern-quiet"> {labelWords(one.labels)}</span>}
+            {words(one.labels) && <span className="cistern-quiet"> {words(one.labels)}</span>}
           </li>
         ))}
       </ol>
@@ -53,18 +55,15 @@ function Past({ past, unit, perSecond }: { past: NonNullable<Preview['past']> } 
   );
 }
 
-const nameOf = (labels: Readonly<Record<string, string>>): Named => {
-  const text = labelWords(labels) || 'value';
-  return { key: text, text };
-};
-
-export function RulePreview({ draft }: { draft: Draft }) {
+/** @param measure of what is watched: limits are typed in it */
+export function RulePreview({ draft, measure }: { draft: Draft; measure: Measure }) {
   const [range, setRange] = useState(86_400);
   const watched = useDeferredValue(JSON.stringify(watchedOf(draft)));
   const what = JSON.parse(watched) as ReturnType<typeof watchedOf>;
-  const limit = parseQuantity(draft.raise);
+  const { unit, perSecond } = measure;
+  const limit = parseQuantity(draft.raise, unit);
   const { direction, raiseForSeconds, clearForSeconds, repostSeconds, noDataSeconds, hours } = draft;
-  const limits = { direction, raise: limit ?? 0, clear: parseQuantity(draft.clear) ?? limit ?? 0 };
+  const limits = { direction, raise: limit ?? 0, clear: parseQuantity(draft.clear, unit) ?? limit ?? 0 };
   const ask = (body: Schemas['ThresholdPreviewInput'], signal: AbortSignal) =>
     answerOf(client.POST('/api/thresholds/preview', { body, signal }));
   const now = useQuery({
@@ -84,13 +83,20 @@ export function RulePreview({ draft }: { draft: Draft }) {
     retry: false,
   });
   const expression = what === null ? '' : (now.data?.expression ?? '');
+  const seen = now.data?.series;
+  const nameOf = useMemo(() => {
+    const words = wordsAmong(seen ?? []);
+    return (labels: Readonly<Record<string, string>>): Named => {
+      const text = words(labels) || 'value';
+      return { key: text, text };
+    };
+  }, [seen]);
   const valid = expression !== '' && now.data?.error === null;
   if (what === null) return <p className="cistern-quiet">The past hour of what is watched is drawn here.</p>;
   if (now.error && now.data === undefined) return <ProblemAlert error={now.error} />;
   if (now.data?.error) {
     return <ExpressionFault expression={now.data.expression} error={now.data.error} at={now.data.errorAt} />;
   }
-  const { unit, perSecond } = unitOfExpression(expression);
   const warnings = limit === undefined ? [] : (now.data?.warnings ?? []);
   const count = now.data?.series.length ?? 0;
   return (
@@ -105,7 +111,7 @@ export function RulePreview({ draft }: { draft: Draft }) {
           title={`The past hour of ${what.expression}`}
           query={valid ? expression : ''}
           {...{ perSecond, nameOf, limit }}
-          unit={unit === 'plain' ? 'count' : unit}
+          unit={unit}
           height={220}
           points={360}
         />

@@ -1,10 +1,12 @@
 // One rule, written as a sentence with fields in it; beside it the past hour with the limit drawn in.
+
 import { Button, FormSelect, FormSelectOption, Switch, TextInput } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useDeferredValue, useId, useState } from 'react';
 import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { keepTyped, useEdited } from '../../api/edits.ts';
+import { measureQuery, useMeasure } from '../../api/measure.ts';
 import { asProblem, fieldMessage, type Problem } from '../../api/problem.ts';
 import { thresholdsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
@@ -12,19 +14,13 @@ import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { EditPage } from '../../shells/EditPage.tsx';
 import { duration, parseQuantity, quantity } from '../../words/format.ts';
-import {
-  labelWords,
-  ruleSentence,
-  standing,
-  type Threshold,
-  type ThresholdInput,
-  unitOfExpression,
-} from '../alerts/words.ts';
+import { limitExample } from '../../words/units.ts';
+import { ruleSentence, standing, type Threshold, wordsAmong } from '../alerts/words.ts';
 import { EscalationFields, Recipients } from '../destinations/Recipients.tsx';
 import { ActionFields, HoursFields, NoDataField } from './RuleMore.tsx';
 import { RulePreview } from './RulePreview.tsx';
 import { RuleWhat } from './RuleWhat.tsx';
-import { type Draft, draftOf, inputOf } from './rule.ts';
+import { type Draft, draftOf, inputOf, measuredBy, metricOf } from './rule.ts';
 
 const times: [number, string][] = [0, 5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600].map((total) => [
   total,
@@ -34,9 +30,6 @@ const reposts: [number, string][] = [
   [0, 'never again'],
   ...[300, 900, 1800, 3600, 14_400, 86_400].map((total): [number, string] => [total, `every ${duration(total)}`]),
 ];
-
-/** What a limit looks like, by the unit of what is watched. */
-const examples = { seconds: '1.5 s', bytes: '2 GiB', ratio: '80 %', plain: '100' } as const;
 
 function Choice(props: {
   label: string;
@@ -96,7 +89,9 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
   const navigate = useNavigate();
   const mayNot = useMayNot('operator');
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
-  const input = inputOf(draft);
+  const watching = useDeferredValue(measuredBy(draft));
+  const measure = useMeasure(watching);
+  const input = inputOf(draft, measure.unit, useMeasure(metricOf(draft)).unit);
   const path = { id: rule?.id ?? '' };
   const edit = useEdited({
     now: rule,
@@ -104,10 +99,16 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
     onLoad: (current, before) => setDraft((mine) => keepTyped(mine, draftOf(before, query), draftOf(current, query))),
   });
   const save = useMutation({
-    mutationFn: (body: ThresholdInput) =>
-      rule === undefined
+    mutationFn: async (typed: Draft) => {
+      // Limits are typed in the unit of what is watched: nothing is saved before that is known.
+      const unitOf = async (expression: string) =>
+        expression === '' ? 'count' : (await queries.fetchQuery(measureQuery(expression))).unit;
+      const body = inputOf(typed, await unitOf(measuredBy(typed)), await unitOf(metricOf(typed)));
+      if (typeof body === 'string') throw new Error(body);
+      return rule === undefined
         ? answerOf(client.POST('/api/thresholds', { body }))
-        : edit.guard(answerOf(client.PUT('/api/thresholds/{id}', { params: { path, header: edit.header }, body }))),
+        : edit.guard(answerOf(client.PUT('/api/thresholds/{id}', { params: { path, header: edit.header }, body })));
+    },
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['thresholds'] });
       void navigate('/alerts/thresholds');
@@ -126,7 +127,8 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
   const problem: Problem | null = save.error ? asProblem(save.error) : null;
   const local = tried && typeof input === 'string' ? input : null;
   const number = (text: string) =>
-    tried && parseQuantity(text) === undefined ? 'A number, as 1.5, 250 ms or 80 %' : undefined;
+    tried && parseQuantity(text, measure.unit) === undefined ? 'A number, as 1.5, 250 ms or 80 %' : undefined;
+  const words = wordsAmong(rule?.state.series ?? []);
   return (
     <div className="cistern-beside">
       <FormShell
@@ -137,7 +139,7 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
         fields={['/name', '/expression', '/raise', '/clear', '/form/metric', '/form/to', '/form/slowerThan']}
         onSubmit={() => {
           setTried(true);
-          if (typeof input !== 'string') save.mutate(input);
+          if (typeof input !== 'string') save.mutate(draft);
         }}
         cancel="/alerts/thresholds"
       >
@@ -156,7 +158,7 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
           <Blank
             label="Limit"
             value={draft.raise}
-            placeholder={examples[unitOfExpression(draft.expression).unit]}
+            placeholder={limitExample(measure.unit)}
             error={fieldMessage(problem, '/raise') ?? number(draft.raise)}
             onChange={(raise) => set({ raise })}
           />{' '}
@@ -230,23 +232,24 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
         <Switch label="The rule is on" isChecked={draft.enabled} onChange={(_event, enabled) => set({ enabled })} />
       </FormShell>
       <aside aria-label="Preview">
-        {typeof input !== 'string' && <p className="cistern-sentence">{ruleSentence(input)}</p>}
-        <RulePreview draft={draft} />
+        {typeof input !== 'string' && (
+          <p className="cistern-sentence">{ruleSentence(input, measure.unit + (measure.perSecond ? '/s' : ''))}</p>
+        )}
+        <RulePreview draft={draft} measure={measure} />
         {rule && rule.state.series.length > 0 && (
           <ul className="cistern-serieslist" aria-label="Series now">
             {rule.state.series.slice(0, 20).map((series) => {
-              const { unit, perSecond } = unitOfExpression(rule.expression);
               return (
-                <li key={labelWords(series.labels)}>
-                  {labelWords(series.labels) || rule.name}:{' '}
+                <li key={words(series.labels)}>
+                  {words(series.labels) || rule.name}:{' '}
                   {series.value === null || series.state === 'no_data'
                     ? 'no data'
-                    : quantity(series.value, unit, perSecond)}{' '}
+                    : quantity(series.value, rule.state.unit)}{' '}
                   {series.state === 'no_data' && mayNot === null && (
                     <Button
                       variant="link"
                       isInline
-                      aria-label={`Forget ${labelWords(series.labels) || rule.name}`}
+                      aria-label={`Forget ${words(series.labels) || rule.name}`}
                       onClick={() => forget.mutate(series.labels)}
                     >
                       Forget

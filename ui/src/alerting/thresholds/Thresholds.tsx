@@ -46,7 +46,7 @@ export function Thresholds() {
                 </div>
                 <RemoveButton what={`the rule ${rule.name}`} why={mayNot} onRemove={() => setRemoving(rule)} />
               </div>
-              <p>{ruleSentence(rule)}</p>
+              <p>{ruleSentence(rule, rule.state.unit)}</p>
               <p className="cistern-quiet">
                 {words}
                 {rule.state.evaluatedAt && (

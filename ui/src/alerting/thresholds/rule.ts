@@ -1,6 +1,7 @@
 // A rule's form as it is typed, and the API's input made of it. Numbers stay as typed until the rule is saved.
 import type { Schemas } from '../../api/client.ts';
 import { parseQuantity } from '../../words/format.ts';
+import type { Unit } from '../../words/units.ts';
 import type { Threshold, ThresholdInput } from '../alerts/words.ts';
 
 export type RuleForm = Schemas['RuleForm'];
@@ -85,8 +86,8 @@ export function draftOf(rule: Threshold | undefined, query: URLSearchParams): Dr
   return { ...usual, metric: from, expression: from !== '' && type === 'counter' ? `rate(${from}[1m])` : from };
 }
 
-/** The form, when one was chosen; a text says what is missing. */
-export function formOf(draft: Draft): RuleForm | null | string {
+/** The form, when one was chosen; a text says what is missing. `unit`: the metric's, in which what is too slow is typed. */
+export function formOf(draft: Draft, unit: Unit = 'seconds'): RuleForm | null | string {
   if (draft.what === 'expression') return null;
   const metric = draft.metric.trim();
   if (metric === '') return 'Enter what to watch.';
@@ -97,28 +98,39 @@ export function formOf(draft: Draft): RuleForm | null | string {
     return { ...form, to: draft.to.trim() };
   }
   if (draft.what === 'over-limit') {
-    const slowerThan = parseQuantity(draft.slowerThan);
+    const slowerThan = parseQuantity(draft.slowerThan, unit);
     if (slowerThan === undefined) return 'Give what is too slow as a number, for instance 1.5 s or 250 ms.';
     return { ...form, slowerThan };
   }
   return form;
 }
 
+/** An expression with the unit of what is watched; empty where that is a count. */
+export function measuredBy({ what, expression, metric }: Draft): string {
+  if (what === 'expression') return expression.trim();
+  if (metric.trim() === '') return '';
+  return what === 'rate' ? `rate(${metric.trim()}[1m])` : what === 'change' ? `delta(${metric.trim()}[1m])` : '';
+}
+
+/** The metric in whose unit it is typed what is too slow. */
+export const metricOf = ({ what, metric }: Draft): string => (what === 'over-limit' ? metric.trim() : '');
+
 /** What is watched, as the preview asks for it; null: nothing yet. */
-export function watchedOf(draft: Draft): { expression: string; form: RuleForm | null } | null {
-  const form = formOf(draft);
+export function watchedOf(draft: Draft, metric?: Unit): { expression: string; form: RuleForm | null } | null {
+  const form = formOf(draft, metric);
   if (typeof form === 'string') return null;
   if (form !== null) return { expression: form.metric, form };
   const expression = draft.expression.trim();
   return expression === '' ? null : { expression, form: null };
 }
 
-export function inputOf(draft: Draft): ThresholdInput | string {
-  const form = formOf(draft);
+/** `unit`: of what is watched, in which limits are typed; `metric`: of the metric of a form. */
+export function inputOf(draft: Draft, unit: Unit = 'count', metric?: Unit): ThresholdInput | string {
+  const form = formOf(draft, metric);
   if (typeof form === 'string') return form;
   const expression = form === null ? draft.expression.trim() : form.metric;
-  const raise = parseQuantity(draft.raise);
-  const clear = draft.clear.trim() === '' ? raise : parseQuantity(draft.clear);
+  const raise = parseQuantity(draft.raise, unit);
+  const clear = draft.clear.trim() === '' ? raise : parseQuantity(draft.clear, unit);
   if (expression === '') return 'Enter what to watch.';
   if (raise === undefined) return 'Give the limit as a number, for instance 1.5, 250 ms or 80 %.';
   if (clear === undefined) return 'Give the limit for the all-clear as a number.';

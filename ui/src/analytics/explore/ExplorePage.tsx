@@ -19,11 +19,11 @@ export default function ExplorePage() {
   const axis = useAddressTime(view, ({ range, end }) => change({ ...view, range, end }, true));
   const found = useQuery({
     queryKey: ['metrics', view.metric],
-    queryFn: ({ signal }) => listMetrics(view.metric, signal),
+    queryFn: ({ signal }) => listMetrics({ match: view.metric }, signal),
     enabled: view.metric !== '',
-    refetchInterval: (state) => (state.state.data?.some(({ name }) => name === view.metric) ? 30_000 : 2_000),
+    refetchInterval: (state) => (state.state.data?.metrics.some(({ name }) => name === view.metric) ? 30_000 : 2_000),
   });
-  const metric = found.data?.find(({ name }) => name === view.metric);
+  const metric = found.data?.metrics.find(({ name }) => name === view.metric);
   return (
     <>
       <PageHead

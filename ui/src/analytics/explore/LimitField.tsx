@@ -1,7 +1,8 @@
 // The limit line's value, typed with its unit.
 import { TextInput } from '@patternfly/react-core';
 import { type ReactNode, useEffect, useId, useState } from 'react';
-import { parseQuantity, quantity, type Unit } from '../../words/format.ts';
+import { parseQuantity, quantity } from '../../words/format.ts';
+import { limitExample, type Unit } from '../../words/units.ts';
 
 /** A control with its name above it. */
 export function Control({ label, children }: { label: string; children: (id: string) => ReactNode }) {
@@ -24,7 +25,7 @@ export function LimitField(props: {
   const [text, setText] = useState(shown);
   // biome-ignore lint/correctness/useExhaustiveDependencies: follows the limit, not each keystroke
   useEffect(() => setText(shown), [limit]);
-  const value = text.trim() === '' ? undefined : parseQuantity(text);
+  const value = text.trim() === '' ? undefined : parseQuantity(text, unit);
   const bad = text.trim() !== '' && value === undefined;
   return (
     <Control label="Limit">
@@ -32,7 +33,7 @@ export function LimitField(props: {
         <TextInput
           id={id}
           value={text}
-          placeholder={unit === 'seconds' ? '1.5 s' : unit === 'bytes' ? '2 GiB' : unit === 'ratio' ? '80 %' : '100'}
+          placeholder={limitExample(unit)}
           validated={bad ? 'error' : 'default'}
           onChange={(_event, typed) => setText(typed)}
           onBlur={() => !bad && value !== limit && text !== shown && change(value)}

@@ -11,26 +11,36 @@ import {
 } from '@patternfly/react-core';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { Link } from 'react-router';
+import { useMayNot } from '../../api/session.ts';
 import type { Metric } from '../../api/telemetry.ts';
 import { AxisContext, type TimeAxis, useSettled } from '../../charts/axis.ts';
 import type { Exporter } from '../../charts/download.ts';
 import type { Named } from '../../charts/lines.ts';
 import { seriesName } from '../../charts/seriesName.ts';
-import { plural, unitOf } from '../../words/format.ts';
+import { plural } from '../../words/format.ts';
 import { HistogramBody } from '../panels/HistogramBody.tsx';
 import { type Drill, SeriesBody } from '../panels/SeriesBody.tsx';
 import { useMarks } from '../panels/useMarks.ts';
 import { AddToWorksheet } from '../worksheets/AddToWorksheet.tsx';
 import { type Chart, queryLink } from '../worksheets/sheet.ts';
-import { expression, inWords, selector } from './expression.ts';
+import { bands, expression, inWords, MANY, selector } from './expression.ts';
 import { Control, LimitField } from './LimitField.tsx';
+import { MeaningForm } from './MeaningForm.tsx';
 import { kindWords } from './MetricList.tsx';
-import { useLabels } from './queries.ts';
+import { useLabels, useSeriesCount } from './queries.ts';
 import { type View, writeView } from './view.ts';
+import { Worst } from './Worst.tsx';
 
 /** So often at most is the address written while the limit line is dragged. */
 const WRITE_MS = 300;
 const NO_NOTES: [] = [];
+
+/** What it is measured in, and who says so. */
+function unitWords({ unit, unitFrom }: Metric): string {
+  if (unit === undefined || unitFrom === undefined) return 'Nobody says what it is measured in.';
+  const who = { person: 'as somebody said here', sender: 'as its sender says', name: 'as its name says' };
+  return `Measured in ${unit}, ${who[unitFrom]}.`;
+}
 
 export function MetricChart(props: {
   metric: Metric;
@@ -41,14 +51,21 @@ export function MetricChart(props: {
 }) {
   const { metric, view, axis, change } = props;
   const { data: labels } = useLabels(selector(view));
-  const unit = unitOf(metric.name);
+  const unit = metric.unit ?? 'count';
+  const gauge = metric.type === 'gauge' && view.by === '';
+  const count = useSeriesCount(gauge ? selector(view) : null, view.end) ?? 0;
+  const banded = gauge && count > MANY && !view.every;
   const perSecond = metric.type === 'counter';
   const address = writeView(view).toString();
   const title = inWords(metric, view).slice(0, 200);
   const [adding, setAdding] = useState(false);
+  const [saying, setSaying] = useState(false);
+  const mayNot = useMayNot('administrator');
+  // A line that somebody has drawn here counts before the one that the metric has everywhere.
+  const line = view.limit ?? metric.limit;
   const [highlight, setHighlight] = useState<string[]>([]);
-  const [limit, setLimit] = useState(view.limit);
-  useEffect(() => setLimit(view.limit), [view.limit]);
+  const [limit, setLimit] = useState(line);
+  useEffect(() => setLimit(line), [line]);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const exporter = useRef<Exporter | null>(null);
@@ -57,9 +74,9 @@ export function MetricChart(props: {
     id: 'c1',
     query: metric.type === 'histogram' ? selector(view) : expression(metric, view, 1),
     title,
-    unit: (unit === 'plain' ? 'count' : unit) + (perSecond ? '/s' : ''),
+    unit: unit + (perSecond ? '/s' : ''),
     ...(metric.type === 'histogram' && { display: 'heatmap' }),
-    ...(view.limit !== undefined && { limit: view.limit }),
+    ...(line !== undefined && { limit: line }),
   };
   const free = [...(labels ?? [])].filter(([label]) => !view.filters.some(([name]) => name === label));
   const chart: Chart = {
@@ -68,9 +85,11 @@ export function MetricChart(props: {
     trim: view.trim,
     highlight,
     ...(limit !== undefined && { limit }),
+    ...(view.box !== undefined && { box: view.box }),
   };
   const changeChart = (next: Chart) => {
     setHighlight(next.highlight ?? []);
+    if (next.box !== view.box) change({ ...view, box: next.box });
     if (next.limit === limit) return;
     setLimit(next.limit);
     clearTimeout(timer.current);
@@ -86,14 +105,17 @@ export function MetricChart(props: {
   const labelsOf = useRef(new Map<string, Readonly<Record<string, string>>>());
   const nameOf = useCallback(
     (found: Readonly<Record<string, string>>): Named => {
-      const text = seriesName(found, metric.name);
+      const text = found.band ?? seriesName(found, metric.name);
       labelsOf.current.set(text, found);
       return { key: text, text };
     },
     [metric.name],
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: the address stands for the view
-  const query = useCallback((step: number) => expression(metric, view, step), [metric.name, metric.type, address]);
+  const query = useCallback(
+    (step: number) => (banded ? bands(metric, view) : expression(metric, view, step)),
+    [metric.name, metric.type, address, banded],
+  );
   const drill: Drill = {
     title,
     next: [
@@ -127,6 +149,7 @@ export function MetricChart(props: {
       <Title headingLevel="h2" size="lg" className="cistern-charttitle">
         {title}
       </Title>
+      {metric.description && <p className="cistern-quiet">{metric.description}</p>}
       <div className="cistern-controls">
         {metric.type !== 'histogram' && (
           <Control label="Break down by">
@@ -196,7 +219,7 @@ export function MetricChart(props: {
             </Control>
           </>
         )}
-        <LimitField limit={view.limit} unit={unit} change={(limit) => change({ ...view, limit })} />
+        <LimitField limit={line} unit={unit} change={(limit) => change({ ...view, limit })} />
         {view.filters.map(([label, value]) => (
           <Label
             key={label}
@@ -207,6 +230,16 @@ export function MetricChart(props: {
           </Label>
         ))}
       </div>
+      {gauge && count > MANY && (
+        <p className="cistern-worst">
+          {count.toLocaleString('en-US')} series, drawn as{' '}
+          {banded ? 'the worst, the median and where eight of ten lie' : 'one line each'}.{' '}
+          {banded && <Worst {...{ metric, view, unit }} narrow={(labels) => narrow(labels, '')} />}{' '}
+          <Button variant="link" isInline onClick={() => change({ ...view, every: banded })}>
+            {banded ? 'Draw every series' : 'Draw the worst, the median and the spread'}
+          </Button>
+        </p>
+      )}
       <AxisContext value={axis}>
         <section className="cistern-panel" aria-label={`Chart of ${metric.name}`}>
           {metric.type === 'histogram' ? (
@@ -215,11 +248,13 @@ export function MetricChart(props: {
               selector={selector(view)}
               unit={unit}
               measured={null}
+              filter={(label) => (value) => narrow([[label, value]], '')}
             />
           ) : (
             <SeriesBody
-              {...{ chart, change: changeChart, title, marks, exporter, empty, query, nameOf, drill }}
-              unit={unit === 'plain' ? 'count' : unit}
+              {...{ chart, change: changeChart, title, marks, exporter, empty, query, nameOf }}
+              drill={banded ? null : drill}
+              unit={unit}
               perSecond={perSecond}
               amount={perSecond}
             />
@@ -235,7 +270,18 @@ export function MetricChart(props: {
         <Button variant="link" isInline onClick={() => setAdding(true)}>
           Add to worksheet
         </Button>
+        {mayNot === null && (
+          <>
+            {' '}
+            ·{' '}
+            <Button variant="link" isInline onClick={() => setSaying(true)}>
+              Unit, description, limit line
+            </Button>
+          </>
+        )}
       </p>
+      <p className="cistern-quiet">{unitWords(metric)}</p>
+      {saying && <MeaningForm metric={metric} onClose={() => setSaying(false)} />}
       {adding && <AddToWorksheet chart={asChart} onClose={() => setAdding(false)} />}
     </PageSection>
   );

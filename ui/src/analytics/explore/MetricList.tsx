@@ -1,13 +1,14 @@
-// Every metric the store knows, to find one by name.
-import { EmptyState, EmptyStateBody, Label, SearchInput } from '@patternfly/react-core';
+// Every metric the store knows, to find one by name: what is sent here first, the appliance's own behind it.
+import { EmptyState, EmptyStateBody, ExpandableSection, Label, SearchInput, Title } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { listMetrics } from '../../api/telemetry.ts';
-import { ListTable } from '../../shells/ListTable.tsx';
-import { Ago } from '../../words/Ago.tsx';
+import { type MetricList as Found, listMetrics, type Metric } from '../../api/telemetry.ts';
+import { type Column, ListTable } from '../../shells/ListTable.tsx';
+import { Ago, useNow } from '../../words/Ago.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { type Branch, isNew, treeOf } from './tree.ts';
 
 export const kindWords = {
   gauge: 'gauge',
@@ -15,14 +16,110 @@ export const kindWords = {
   histogram: 'histogram, shown as a heatmap',
 } as const;
 
+/** More than these are found by a part of their names. */
+const MOST = 2_000;
+
+function useMetrics(of: 'sent' | 'own', match: string, limit: number, enabled = true) {
+  return useQuery({
+    queryKey: ['metrics', of, match, limit],
+    queryFn: ({ signal }) => listMetrics({ match, of, limit }, signal),
+    // A long list is not asked for all the time.
+    refetchInterval: ({ state }) => ((state.data?.metrics.length ?? 0) > 200 ? 30_000 : 5_000),
+    placeholderData: (before) => before,
+    enabled,
+  });
+}
+
+function columnsOf(oldest: number, now: number): readonly Column<Metric>[] {
+  return [
+    {
+      title: 'Name',
+      cell: (metric) => (
+        <>
+          <Link to={`/analytics/explore?metric=${encodeURIComponent(metric.name)}`} className="cistern-name">
+            {metric.name}
+          </Link>
+          {isNew(metric, oldest, now) && (
+            <>
+              {' '}
+              <Label isCompact color="blue" title="It came within the last day">
+                new
+              </Label>
+            </>
+          )}
+        </>
+      ),
+    },
+    {
+      title: 'Kind',
+      cell: (metric) => (
+        <Label isCompact variant="outline" title={kindWords[metric.type]}>
+          {metric.type}
+        </Label>
+      ),
+    },
+    { title: 'Series', cell: (metric) => metric.series.toLocaleString('en-US') },
+    { title: 'Last value', cell: (metric) => <Ago time={metric.lastTime * 1000} /> },
+  ];
+}
+
+/** `label`: of the table of what stands in no branch. */
+function Branches({ of, label, columns }: { of: Branch; label: string; columns: readonly Column<Metric>[] }) {
+  return (
+    <>
+      {of.branches.map((branch) => (
+        <Folded key={branch.prefix} branch={branch} columns={columns} />
+      ))}
+      {of.metrics.length > 0 && (
+        <ListTable label={label} rows={of.metrics} keyOf={(metric) => metric.name} columns={columns} />
+      )}
+    </>
+  );
+}
+
+function Folded({ branch, columns }: { branch: Branch; columns: readonly Column<Metric>[] }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <ExpandableSection
+      toggleText={`${branch.prefix} (${branch.count.toLocaleString('en-US')})`}
+      isExpanded={open}
+      onToggle={(_event, now) => setOpen(now)}
+      isIndented
+    >
+      {open && <Branches of={branch} label={`Metrics below ${branch.prefix}`} columns={columns} />}
+    </ExpandableSection>
+  );
+}
+
+/** The list of what was found; searched for, it is flat: the names are what is looked for. */
+function Metrics({ found, label, flat }: { found: Found; label: string; flat: boolean }) {
+  const now = useNow(60_000) / 1000;
+  const columns = columnsOf(found.oldest, now);
+  const { metrics, total } = found;
+  const recent = metrics.filter((metric) => isNew(metric, found.oldest, now)).length;
+  const of = flat ? { prefix: '', count: metrics.length, branches: [], metrics } : treeOf(metrics);
+  return (
+    <>
+      <Branches of={of} label={label} columns={columns} />
+      <p className="cistern-quiet">
+        {metrics.length < total
+          ? `${metrics.length.toLocaleString('en-US')} of ${plural(total, 'metric')} are listed: a part of the name finds the others`
+          : plural(total, 'metric')}
+        {recent > 0 && `, ${recent.toLocaleString('en-US')} new since yesterday`}
+      </p>
+    </>
+  );
+}
+
 export function MetricList() {
   const [text, setText] = useState('');
-  const { data, error, refetch } = useQuery({
-    queryKey: ['metrics', text],
-    queryFn: ({ signal }) => listMetrics(text, signal),
-    refetchInterval: 5_000,
-    placeholderData: (before) => before,
-  });
+  const [ownOpen, setOwnOpen] = useState(false);
+  const sent = useMetrics('sent', text, MOST);
+  const searched = text !== '';
+  const own = useMetrics('own', text, searched || ownOpen ? MOST : 1);
+  const shown = searched || ownOpen;
+  const nothing = sent.data?.total === 0;
+  const error = sent.error ?? own.error;
   return (
     <>
       <SearchInput
@@ -33,48 +130,48 @@ export function MetricList() {
         onClear={() => setText('')}
         className="cistern-find"
       />
-      {error && <ProblemAlert error={error} retry={() => void refetch()} stale={data !== undefined} />}
-      {data && data.length > 0 && (
-        <ListTable
-          label="Metrics"
-          rows={data}
-          keyOf={(metric) => metric.name}
-          columns={[
-            {
-              title: 'Name',
-              cell: (metric) => (
-                <Link to={`/analytics/explore?metric=${encodeURIComponent(metric.name)}`} className="cistern-name">
-                  {metric.name}
-                </Link>
-              ),
-            },
-            {
-              title: 'Kind',
-              cell: (metric) => (
-                <Label isCompact variant="outline" title={kindWords[metric.type]}>
-                  {metric.type}
-                </Label>
-              ),
-            },
-            { title: 'Series', cell: (metric) => metric.series.toLocaleString('en-US') },
-            { title: 'Last value', cell: (metric) => <Ago time={metric.lastTime * 1000} /> },
-          ]}
+      {error && (
+        <ProblemAlert
+          error={error}
+          retry={() => {
+            void sent.refetch();
+            void own.refetch();
+          }}
+          stale={sent.data !== undefined}
         />
       )}
-      {data?.length === 0 && (
-        <EmptyState
-          headingLevel="h2"
-          titleText={text ? `No metric has “${text}” in its name` : 'No metric has arrived yet'}
-          variant="sm"
-        >
+      {sent.data && !nothing && (
+        <section aria-labelledby="metrics-sent">
+          <Title headingLevel="h2" size="lg" id="metrics-sent">
+            Sent here
+          </Title>
+          <Metrics found={sent.data} label="Metrics" flat={searched} />
+        </section>
+      )}
+      {nothing && searched && own.data?.total === 0 && (
+        <EmptyState headingLevel="h2" titleText={`No metric has “${text}” in its name`} variant="sm">
+          <EmptyStateBody>Part of a name is enough; try fewer letters.</EmptyStateBody>
+        </EmptyState>
+      )}
+      {nothing && !searched && (
+        <EmptyState headingLevel="h2" titleText="Nothing has been sent here yet" variant="sm">
           <EmptyStateBody>
-            {text
-              ? 'Part of a name is enough; try fewer letters.'
-              : 'Send statsd to UDP or TCP port 8125, or Prometheus remote write to /api/v1/write with an API token.'}
+            <Link to="/settings/inputs">Settings → Inputs</Link> has lines to paste into ten clients, with this
+            appliance’s address. What they send appears here within seconds.
           </EmptyStateBody>
         </EmptyState>
       )}
-      {data && data.length > 0 && <p className="cistern-quiet">{plural(data.length, 'metric')}</p>}
+      {own.data !== undefined && own.data.total > 0 && (
+        <section aria-label="The appliance’s own metrics">
+          <ExpandableSection
+            toggleText={`The appliance’s own (${own.data.total.toLocaleString('en-US')})`}
+            isExpanded={shown}
+            onToggle={(_event, now) => setOwnOpen(now)}
+          >
+            {shown && <Metrics found={own.data} label="The appliance’s own metrics" flat={searched} />}
+          </ExpandableSection>
+        </section>
+      )}
     </>
   );
 }

@@ -1,14 +1,15 @@
 // PromQL: an expression with its names completed and its errors where they are, as a graph, a heatmap or a table.
 import { Button, FormGroup, PageSection, TextArea, ToggleGroup, ToggleGroupItem } from '@patternfly/react-core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useRef, useState } from 'react';
 import { Link } from 'react-router';
+import { measureQuery } from '../../api/measure.ts';
 import { asProblem } from '../../api/problem.ts';
 import { checkQuery, type InstantSeries, listMetrics, queryInstant } from '../../api/telemetry.ts';
 import { useSettled } from '../../charts/axis.ts';
 import { type Column, ListTable } from '../../shells/ListTable.tsx';
 import { PageHead } from '../../shells/PageHead.tsx';
-import { compact, plural, unitOf } from '../../words/format.ts';
+import { compact, plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { AnalyticsTabs } from '../AnalyticsTabs.tsx';
 import { Charts, useCharts } from '../panels/Charts.tsx';
@@ -17,14 +18,6 @@ import { complaintIn, functionsLike, pointing, wordAt } from './promql.ts';
 
 const NOTHING: [] = [];
 const TIME = { range: 300, end: null };
-
-/** The unit of an expression, as far as its names give it. */
-function unitIn(expression: string): string {
-  const perSecond = /\b(i?rate|deriv)\s*\(/.test(expression) ? '/s' : '';
-  const [first = ''] = /[a-zA-Z_:][a-zA-Z0-9_:]*_(?:seconds|bytes|ratio)(?:_total)?\b/.exec(expression) ?? [];
-  const unit = unitOf(first);
-  return (unit === 'plain' ? 'count' : unit) + perSecond;
-}
 
 function ValuesNow({ query, end }: { query: string; end: number | null }) {
   const { data, error } = useQuery({
@@ -76,6 +69,7 @@ function ValuesNow({ query, end }: { query: string; end: number | null }) {
 type Shape = 'graph' | 'heatmap' | 'table';
 
 export default function QueryPage() {
+  const queries = useQueryClient();
   const state = useCharts(NOTHING, TIME);
   const { axis, setCharts } = state;
   const settled = useSettled(axis);
@@ -95,7 +89,7 @@ export default function QueryPage() {
   const { word, from } = wordAt(text, caret);
   const found = useQuery({
     queryKey: ['metrics', 'completion', word],
-    queryFn: ({ signal }) => listMetrics(word, signal),
+    queryFn: ({ signal }) => listMetrics({ match: word, limit: 500 }, signal),
     enabled: word.length >= 2,
     placeholderData: keepPreviousData,
     staleTime: 10_000,
@@ -103,25 +97,25 @@ export default function QueryPage() {
   const completions =
     word.length < 2
       ? []
-      : [...functionsLike(word), ...(found.data ?? []).map(({ name }) => name)]
+      : [...functionsLike(word), ...(found.data?.metrics ?? []).map(({ name }) => name)]
           .filter((name) => name !== word && name.toLowerCase().includes(word.toLowerCase()))
           .slice(0, 8);
   const problem = check.error === null || written === '' || written !== text.trim() ? null : asProblem(check.error);
   const complaint = problem === null ? undefined : complaintIn(problem.detail);
 
-  const show = (next: Shape) => {
+  const show = async (next: Shape) => {
     setShape(next);
     const query = text.trim();
     if (query === '' || problem !== null) return;
+    // Without a unit it is drawn all the same.
+    const measure = await queries.fetchQuery(measureQuery(query)).catch(() => undefined);
+    const unit = (measure?.unit ?? 'count') + (measure?.perSecond ? '/s' : '');
     const { limit, highlight, compare } = chart ?? {};
     const kept =
       chart?.query === query
         ? { ...(limit !== undefined && { limit }), ...(highlight && { highlight }), ...(compare && { compare }) }
         : {};
-    setCharts(
-      [{ id: 'c1', query, unit: unitIn(query), ...(next === 'heatmap' && { display: 'heatmap' as const }), ...kept }],
-      true,
-    );
+    setCharts([{ id: 'c1', query, unit, ...(next === 'heatmap' && { display: 'heatmap' as const }), ...kept }], true);
   };
   const complete = (name: string) => {
     const plain = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name) ? name : `{${JSON.stringify(name)}}`;

@@ -7,7 +7,7 @@ function quoted(text: string): string {
 }
 
 /** Labels may have any name; PromQL wants the unusual ones in quotes. */
-function labelName(name: string): string {
+export function labelName(name: string): string {
   return /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name) ? name : quoted(name);
 }
 
@@ -21,9 +21,36 @@ export function selector({ metric, filters }: Pick<View, 'metric' | 'filters'>):
   return (plain ? metric : '') + inside;
 }
 
-/** Whether adding up makes sense: shares and temperatures are averaged over series, amounts are summed. */
-export function aggregation(metric: Pick<Metric, 'name' | 'type'>): 'sum' | 'avg' {
-  return metric.type !== 'counter' && /_(ratio|celsius|percent|seconds)$/.test(metric.name) ? 'avg' : 'sum';
+/** Of what is bad when there is little of it, the least is the worst. */
+export function worst(name: string): 'max' | 'min' {
+  return /(?:^|[_.])(?:free|available|avail|idle)(?:[_.]|$)/.test(name) ? 'min' : 'max';
+}
+
+/** Whether adding up makes sense: amounts are summed; of shares and temperatures the worst of all series counts, not an average. */
+export function aggregation(metric: Pick<Metric, 'name' | 'type'>): 'sum' | 'max' | 'min' {
+  return metric.type !== 'counter' && /_(ratio|celsius|percent|seconds)$/.test(metric.name)
+    ? worst(metric.name)
+    : 'sum';
+}
+
+/** More series than these are not drawn one by one, unless that is chosen. */
+export const MANY = 24;
+
+/** Many series as four lines, which the store works out: the worst, the median, and between what eight of ten lie. */
+export function bands(metric: Pick<Metric, 'name' | 'type'>, view: View): string {
+  const base = selector(view);
+  const line = (name: string, values: string) => `label_replace(${values}, "band", "${name}", "", "")`;
+  return [
+    line('worst', `${worst(metric.name)}(${base})`),
+    line('9 of 10 are below', `quantile(0.9, ${base})`),
+    line('median', `quantile(0.5, ${base})`),
+    line('1 of 10 are below', `quantile(0.1, ${base})`),
+  ].join(' or ');
+}
+
+/** The series that is the worst at a moment. */
+export function worstSeries(metric: Pick<Metric, 'name'>, view: View): string {
+  return `${worst(metric.name) === 'max' ? 'topk' : 'bottomk'}(1, ${selector(view)})`;
 }
 
 /** A rate needs two samples in its window, and one may be late. */
@@ -43,7 +70,8 @@ export function inWords(metric: Pick<Metric, 'name' | 'type'>, view: View): stri
       : metric.type === 'histogram'
         ? `${metric.name} by value`
         : metric.name;
-  const by = view.by ? `, ${aggregation(metric) === 'avg' ? 'average' : 'total'} for each ${view.by}` : '';
+  const ways = { sum: 'total', max: 'highest', min: 'lowest' } as const;
+  const by = view.by ? `, ${ways[aggregation(metric)]} for each ${view.by}` : '';
   const where = view.filters.map(([label, value]) => `${label} ${value}`).join(', ');
   return what + by + (where && `, only ${where}`);
 }

@@ -1,5 +1,6 @@
 // From a dataset to what the store is asked. The user never types it.
 import type { Dataset } from '../statistics/statistic.ts';
+import { labelName } from './expression.ts';
 
 function matcher(name: string, value: string): string {
   return `${name}="${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
@@ -8,7 +9,15 @@ function matcher(name: string, value: string): string {
 /** The selector with more conditions. */
 function narrowed(selector: string, more: readonly string[]): string {
   if (more.length === 0) return selector;
-  return selector.endsWith('}') ? `${selector.slice(0, -1)},${more.join(',')}}` : `${selector}{${more.join(',')}}`;
+  const [, before, inside] = /^(.*?)\{(.*)\}$/s.exec(selector.trim()) ?? [];
+  if (before === undefined || inside === undefined) return `${selector.trim()}{${more.join(',')}}`;
+  const matchers = inside.trim().replace(/,$/, '');
+  return `${before}{${[...(matchers === '' ? [] : [matchers]), ...more].join(',')}}`;
+}
+
+/** The selector with one more filter. */
+export function filtered(selector: string, label: string, value: string): string {
+  return narrowed(selector, [matcher(labelName(label), value)]);
 }
 
 /** The total of each second: what has neither the breakdown's label nor is the rest. */

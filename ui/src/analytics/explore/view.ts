@@ -1,4 +1,6 @@
 // What the Analytics page shows is wholly in its address: metric, filters, breakdown, window, limit. Read and written here.
+import { type Box, readBox, writeBox } from '../../charts/box.ts';
+
 export interface View {
   readonly metric: string;
   readonly by: string;
@@ -10,6 +12,10 @@ export interface View {
   readonly limit: number | undefined;
   readonly scale: 'log' | 'linear' | 'auto';
   readonly trim: number;
+  /** Each series is drawn, however many there are. */
+  readonly every?: boolean;
+  /** What is marked of a heatmap. */
+  readonly box?: Box | undefined;
 }
 
 const DEFAULT_RANGE = 300;
@@ -24,6 +30,7 @@ function number(text: string | null): number | undefined {
 
 export function readView(query: URLSearchParams): View {
   const scale = query.get('scale');
+  const box = readBox(query.get('box'));
   return {
     metric: query.get('metric') ?? '',
     by: query.get('by') ?? '',
@@ -32,6 +39,8 @@ export function readView(query: URLSearchParams): View {
     end: number(query.get('end')) ?? null,
     limit: number(query.get('limit')),
     scale: scale === 'log' || scale === 'linear' ? scale : 'auto',
+    ...(query.get('every') === '1' && { every: true }),
+    ...(box !== undefined && { box }),
     trim: Math.min(Math.max(number(query.get('trim')) ?? 0, 0), 0.5),
   };
 }
@@ -46,5 +55,7 @@ export function writeView(view: View): URLSearchParams {
   if (view.limit !== undefined) query.set('limit', String(view.limit));
   if (view.scale !== 'auto') query.set('scale', view.scale);
   if (view.trim > 0) query.set('trim', String(view.trim));
+  if (view.every) query.set('every', '1');
+  if (view.box !== undefined) query.set('box', writeBox(view.box));
   return query;
 }

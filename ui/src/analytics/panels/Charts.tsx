@@ -10,6 +10,7 @@ import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { statisticsQuery } from '../statistics/queries.ts';
 import { type Chart, readSheet, type Sheet, writeSheet } from '../worksheets/sheet.ts';
+import { type Chosen, readChosen } from '../worksheets/variables.ts';
 import { ChartPanel } from './ChartPanel.tsx';
 import { type PageMark, useMarks } from './useMarks.ts';
 
@@ -23,12 +24,16 @@ export interface ChartsState {
   readonly differs: boolean;
   /** `step`: one that "back" undoes. */
   readonly setCharts: (charts: readonly Chart[] | null, step: boolean) => void;
+  /** What the address says of variables. */
+  readonly chosen: Chosen;
+  readonly choose: (name: string, values: readonly string[]) => void;
 }
 
 /** `saved` is what the address need not hold. */
 export function useCharts(saved: readonly Chart[], savedTime: Settled): ChartsState {
   const [query, setQuery] = useSearchParams();
   const [local, setLocal] = useState<readonly Chart[] | null>(() => readSheet(query).charts);
+  const [chosen, setChosen] = useState<Chosen>(() => readChosen(query));
   const [axis] = useState(() => new TimeAxis(readSheet(query).time ?? savedTime));
   const written = useRef(query.toString());
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -51,6 +56,7 @@ export function useCharts(saved: readonly Chart[], savedTime: Settled): ChartsSt
     written.current = query.toString();
     wanted.current = readSheet(query);
     setLocal(wanted.current.charts);
+    setChosen(wanted.current.chosen ?? {});
     axis.set(wanted.current.time ?? savedTime);
   }, [query, axis, savedTime]);
 
@@ -81,7 +87,16 @@ export function useCharts(saved: readonly Chart[], savedTime: Settled): ChartsSt
     },
     [flush],
   );
-  return { axis, charts: local ?? saved, differs: local !== null, setCharts };
+  const choose = useCallback(
+    (name: string, values: readonly string[]) => {
+      const next = { ...wanted.current.chosen, [name]: values };
+      setChosen(next);
+      wanted.current = { ...wanted.current, chosen: next };
+      flush(false);
+    },
+    [flush],
+  );
+  return { axis, charts: local ?? saved, differs: local !== null, setCharts, chosen, choose };
 }
 
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
@@ -121,7 +136,8 @@ export function Charts(props: {
 }) {
   const { axis, charts, setCharts } = props.state;
   const settled = useSettled(axis);
-  const { data: statistics, error, refetch } = useQuery(statisticsQuery);
+  const measured = charts.some(({ statistic }) => statistic !== undefined);
+  const { data: statistics, error, refetch } = useQuery({ ...statisticsQuery, enabled: measured });
   const marks = useMarks(settled, props.annotations ?? NO_ANNOTATIONS);
   const latest = useRef(charts);
   latest.current = charts;
@@ -142,9 +158,7 @@ export function Charts(props: {
   const provided = useMemo(() => axis, [axis]);
   return (
     <AxisContext value={provided}>
-      {charts.some(({ statistic }) => statistic !== undefined) && (
-        <ProblemAlert error={error} stale retry={() => void refetch()} />
-      )}
+      {measured && <ProblemAlert error={error} stale retry={() => void refetch()} />}
       <MarkList marks={marks} axis={axis} />
       {charts.length === 0 && props.empty}
       {charts.map((chart, index) => (

@@ -1,5 +1,6 @@
 // A histogram over time: heatmap, the distribution under the cursor, quantiles, and how many are beyond the limit.
-import { type RefObject, useEffect, useMemo, useRef } from 'react';
+import { Button } from '@patternfly/react-core';
+import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { useAxis, useCursor, useSettled } from '../../charts/axis.ts';
 import { beyondLimit, columnsWithin, NO_BINS, triples } from '../../charts/bins.ts';
 import { columnAt } from '../../charts/columnAt.ts';
@@ -15,6 +16,7 @@ import { percent } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { type Chart, changed } from '../worksheets/sheet.ts';
 import { SHIFTS } from './SeriesBody.tsx';
+import { type FilterBy, WhyThese } from './WhyThese.tsx';
 
 const HEIGHT = 280;
 const NEVER = () => '';
@@ -31,6 +33,10 @@ export function HistogramBody(props: {
   marks: readonly PlotMark[];
   exporter: RefObject<Exporter | null>;
   empty: string;
+  /** Adds a filter to the chart. */
+  filter: FilterBy;
+  /** What "Why these?" offers beside. */
+  offers?: ReactNode;
   /** PromQL that has a value wherever something was measured, also when nothing happened; null: it is not known. */
   measured: ((step: number) => string) | null;
 }) {
@@ -57,6 +63,7 @@ export function HistogramBody(props: {
         : { frame: before.data, shift, text: chart.compare === 'day' ? 'the day before' : 'the week before' },
     [shift, before.data, chart.compare],
   );
+  const [drawing, setDrawing] = useState(false);
   const [seen, extent] = useSeen(frame, scale, trim);
 
   useEffect(() => {
@@ -81,7 +88,6 @@ export function HistogramBody(props: {
     };
   }, [frame, dark, title, axis, props.exporter]);
 
-  if (error && frame === undefined) return <ProblemAlert error={error} retry={() => void refetch()} />;
   const column = frame?.columns[columnAt(frame, cursor)] ?? NO_BINS;
   return (
     <>
@@ -98,10 +104,26 @@ export function HistogramBody(props: {
             : `${overSentence(beyondLimit(seen, limit), seen.total, limit, unit, figure)} since ${dayAndClock.format(axis.span.start * 1000)}.`}
         </p>
       )}
-      <ProblemAlert error={error} stale retry={() => void refetch()} />
+      {frame !== undefined && <ProblemAlert error={error} stale retry={() => void refetch()} />}
+      {frame !== undefined && (
+        <div className="cistern-whyask">
+          <Button variant="secondary" size="sm" aria-pressed={drawing} onClick={() => setDrawing(!drawing)}>
+            {drawing ? 'Draw a box on the heatmap…' : 'Why these?'}
+          </Button>
+        </div>
+      )}
       <div className="cistern-binsbody">
         <HeatmapChart
-          {...{ title, frame, unit, figure, scale, trim, limit, gaps, compare }}
+          {...{ title, frame, error, unit, figure, scale, trim, limit, gaps, compare }}
+          retry={() => void refetch()}
+          box={{
+            shown: chart.box,
+            ...{ drawing, setDrawing },
+            take: (box) => {
+              setDrawing(false);
+              change(changed(chart, { box }));
+            },
+          }}
           height={HEIGHT}
           quantiles={chart.quantiles ?? NO_QUANTILES}
           onLimit={(next) => change(changed(chart, { limit: next }), false)}
@@ -112,6 +134,16 @@ export function HistogramBody(props: {
           }}
         />
       </div>
+      {chart.box !== undefined && (
+        <WhyThese
+          {...{ selector, figure }}
+          box={chart.box}
+          filter={props.filter}
+          close={() => change(changed(chart, { box: undefined }))}
+        >
+          {props.offers}
+        </WhyThese>
+      )}
       {extent.above > 0 && (
         <p className="cistern-quiet">
           {Math.round(extent.above).toLocaleString('en-US')} above {figure(extent.upper)} (

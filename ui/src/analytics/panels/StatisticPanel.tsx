@@ -9,11 +9,14 @@ import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { measuredExpression, seriesExpression, totalSelector } from '../explore/expressions.ts';
 import { useDataset } from '../statistics/queries.ts';
 import {
+  type Breakdown,
+  costWords,
   type Dataset,
   drill,
   freeBreakdowns,
   inWords,
   type Name,
+  type Statistic,
   shown,
   splitTitle,
   withoutFilter,
@@ -61,6 +64,25 @@ function State({ dataset }: { dataset: Dataset | undefined }) {
       ) : null;
   }
 }
+/** What was not recorded by a label can be measured from now on: it splits the statistic by that label. */
+function MeasureBy(props: {
+  free: readonly Breakdown[];
+  cost: Statistic['cost'] | undefined;
+  show: (breakdown: string) => void;
+}) {
+  if (props.free.length === 0 || props.cost === undefined) return null;
+  return (
+    <div className="cistern-whymore">
+      <p>Not recorded apart, so not ranked. Measured from now on, which {costWords[props.cost]}:</p>
+      {props.free.map((one) => (
+        <Button key={one.name} variant="tertiary" size="sm" onClick={() => props.show(one.name)}>
+          Measure by {splitTitle(one.title)}
+        </Button>
+      ))}
+    </div>
+  );
+}
+
 export function StatisticPanel(props: PanelProps & { text: string; name: Name }) {
   const { chart, change, text, name, statistics, marks } = props;
   const statistic = statistics?.find((one) => one.name === name.statistic);
@@ -130,6 +152,18 @@ export function StatisticPanel(props: PanelProps & { text: string; name: Name })
         {...{ chart, change, title, marks, exporter, empty, measured }}
         selector={dataset.selector}
         unit={dataset.unit}
+        filter={(label) =>
+          statistic?.breakdowns.some((one) => one.name === label && one.filterable)
+            ? (value) => show({ ...name, filters: [...name.filters.filter(([one]) => one !== label), [label, value]] })
+            : null
+        }
+        offers={
+          <MeasureBy
+            free={free.filter((one) => one.name !== breakdown)}
+            cost={statistic?.cost}
+            show={(by) => show({ ...name, breakdown: by })}
+          />
+        }
       />
     ) : (
       <SeriesBody

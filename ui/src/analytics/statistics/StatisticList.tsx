@@ -13,14 +13,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { statisticsQuery } from './queries.ts';
-import { type Statistic, splitTitle } from './statistic.ts';
-
-const COSTS = {
-  none: 'costs nothing: read from counters',
-  low: 'costs little',
-  medium: 'costs something: look at it while it is needed',
-  high: 'costs a lot: look at it briefly',
-} as const;
+import { costWords, type Statistic, splitTitle } from './statistic.ts';
 
 function Entry({ statistic, pick }: { statistic: Statistic; pick: (name: string) => void }) {
   const [breakdown, setBreakdown] = useState('');
@@ -75,7 +68,7 @@ function Entry({ statistic, pick }: { statistic: Statistic; pick: (name: string)
           <p className="cistern-quiet">Not available: {statistic.reason ?? 'not on this machine'}</p>
         )}
         <Label isCompact variant="outline" color={statistic.cost === 'none' ? 'grey' : 'blue'}>
-          {COSTS[statistic.cost]}
+          {costWords[statistic.cost]}
         </Label>
       </div>
     </li>

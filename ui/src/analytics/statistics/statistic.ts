@@ -103,3 +103,11 @@ export function inWords(statistic: Statistic | undefined, name: Name): string {
   const only = name.filters.map(([filter, value]) => `${title(filter)} ${shown(value)}`).join(', ');
   return (statistic?.title ?? name.statistic) + by + (only && `, only ${only}`);
 }
+
+/** What it costs to have it measured. */
+export const costWords = {
+  none: 'costs nothing: read from counters',
+  low: 'costs little',
+  medium: 'costs something: look at it while it is needed',
+  high: 'costs a lot: look at it briefly',
+} as const;

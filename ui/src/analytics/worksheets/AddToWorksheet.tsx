@@ -27,8 +27,8 @@ export const worksheetsQuery = {
 
 /** Of a worksheet what is written. */
 export function inputOf(worksheet: Worksheet): WorksheetInput {
-  const { name, description, shared, rangeSeconds, end, charts, annotations } = worksheet;
-  return { name, description, shared, rangeSeconds, end, charts, annotations };
+  const { name, description, shared, rangeSeconds, end, charts, annotations, variables } = worksheet;
+  return { name, description, shared, rangeSeconds, end, charts, annotations, ...(variables && { variables }) };
 }
 
 export function AddToWorksheet({ chart, onClose }: { chart: Chart; onClose: () => void }) {

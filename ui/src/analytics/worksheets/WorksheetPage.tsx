@@ -33,6 +33,8 @@ import { TimeControls, TimeWords } from '../panels/TimeControls.tsx';
 import { StatisticList } from '../statistics/StatisticList.tsx';
 import { inputOf, worksheetsQuery } from './AddToWorksheet.tsx';
 import { newChartId, type Worksheet, type WorksheetInput } from './sheet.ts';
+import { VariableBar, VariablesContext } from './VariableBar.tsx';
+import { VariablesForm } from './VariablesForm.tsx';
 import { NoteForm, WorksheetForm } from './WorksheetForm.tsx';
 
 /** Where Analytics opens. */
@@ -95,9 +97,14 @@ function Sheet({ worksheet, all }: { worksheet: Worksheet; all: readonly Workshe
   );
   const state = useCharts(worksheet.charts, time);
   const { axis, charts, differs, setCharts } = state;
+  const given = useMemo(() => {
+    const variables = worksheet.variables ?? [];
+    const saved = Object.fromEntries(variables.map(({ name, chosen = [] }) => [name, chosen]));
+    return { variables, chosen: { ...saved, ...state.chosen } };
+  }, [worksheet.variables, state.chosen]);
   const { create, take } = useWorksheetActions();
   const [open, setOpen] = useState(false);
-  const [dialog, setDialog] = useState<'add' | 'new' | 'copy' | 'edit' | 'note' | 'delete' | null>(null);
+  const [dialog, setDialog] = useState<'add' | 'new' | 'copy' | 'edit' | 'note' | 'variables' | 'delete' | null>(null);
   const file = useRef<HTMLInputElement>(null);
   const mayNotSwitch = useMayNot('operator');
   const close = () => setDialog(null);
@@ -181,6 +188,7 @@ function Sheet({ worksheet, all }: { worksheet: Worksheet; all: readonly Workshe
                 {worksheet.mayChange && (
                   <DropdownItem onClick={() => setDialog('edit')}>Name, description, sharing…</DropdownItem>
                 )}
+                {worksheet.mayChange && <DropdownItem onClick={() => setDialog('variables')}>Variables…</DropdownItem>}
                 {worksheet.mayChange && <DropdownItem onClick={() => setDialog('note')}>Add a note…</DropdownItem>}
                 <DropdownItem onClick={() => setDialog('copy')}>Copy…</DropdownItem>
                 <DropdownItem onClick={() => exported.mutate()}>Export as JSON</DropdownItem>
@@ -253,19 +261,22 @@ function Sheet({ worksheet, all }: { worksheet: Worksheet; all: readonly Workshe
           )}
         </div>
         <ProblemAlert error={problem} />
-        <Charts
-          state={state}
-          annotations={worksheet.annotations}
-          several
-          empty={
-            <NoCharts>
-              <Button variant="link" isInline onClick={() => setDialog('add')}>
-                Add a statistic
-              </Button>{' '}
-              of this machine, or something that was sent to it from <Link to="/analytics/explore">Explore</Link>.
-            </NoCharts>
-          }
-        />
+        <VariableBar {...given} choose={state.choose} />
+        <VariablesContext value={given}>
+          <Charts
+            state={state}
+            annotations={worksheet.annotations}
+            several
+            empty={
+              <NoCharts>
+                <Button variant="link" isInline onClick={() => setDialog('add')}>
+                  Add a statistic
+                </Button>{' '}
+                of this machine, or something that was sent to it from <Link to="/analytics/explore">Explore</Link>.
+              </NoCharts>
+            }
+          />
+        </VariablesContext>
       </PageSection>
       {dialog === 'add' && (
         <Modal isOpen variant="large" onClose={close} aria-labelledby="add-statistic">
@@ -306,6 +317,13 @@ function Sheet({ worksheet, all }: { worksheet: Worksheet; all: readonly Workshe
           start={worksheet}
           onClose={close}
           onDone={(head) => save.mutateAsync({ ...inputOf(worksheet), ...head })}
+        />
+      )}
+      {dialog === 'variables' && (
+        <VariablesForm
+          {...given}
+          onClose={close}
+          onDone={(variables) => save.mutateAsync({ ...inputOf(worksheet), variables })}
         />
       )}
       {dialog === 'note' && (

@@ -2,6 +2,8 @@
 // charts. A drill-down is therefore a link, and "back" undoes it.
 import type { Schemas } from '../../api/client.ts';
 import type { Settled } from '../../charts/axis.ts';
+import { validBox } from '../../charts/box.ts';
+import { type Chosen, readChosen, writeChosen } from './variables.ts';
 
 export type Chart = Schemas['Chart'];
 export type Worksheet = Schemas['Worksheet'];
@@ -11,6 +13,8 @@ export interface Sheet {
   readonly time: Settled | null;
   /** null: as they are saved. */
   readonly charts: readonly Chart[] | null;
+  /** Of the variables, those whose values are others than the saved ones. */
+  readonly chosen?: Chosen;
 }
 
 const DISPLAYS = ['auto', 'stacked', 'lines', 'heatmap'];
@@ -44,6 +48,7 @@ function readChart(value: unknown): Chart | undefined {
     limit: number('limit'),
     quantiles: listed<number>('quantiles', (q) => typeof q === 'number' && q >= 0 && q <= 1)?.slice(0, 10),
     compare: oneOf('compare', ['day', 'week']),
+    box: validBox(one.box),
     highlight: listed<string>('highlight', (key) => typeof key === 'string'),
   };
   return Object.fromEntries(Object.entries(chart).filter(([, found]) => found !== undefined)) as Chart;
@@ -52,6 +57,7 @@ function readChart(value: unknown): Chart | undefined {
 export function readSheet(query: URLSearchParams): Sheet {
   const range = Number(query.get('range') || Number.NaN);
   const end = Number(query.get('end') || Number.NaN);
+  const chosen = readChosen(query);
   let charts: Chart[] | null = null;
   try {
     const found: unknown = JSON.parse(query.get('charts') ?? 'null');
@@ -62,16 +68,18 @@ export function readSheet(query: URLSearchParams): Sheet {
   return {
     time: Number.isFinite(range) && range > 0 ? { range, end: Number.isFinite(end) ? end : null } : null,
     charts,
+    ...(Object.keys(chosen).length > 0 && { chosen }),
   };
 }
 
-export function writeSheet({ time, charts }: Sheet): URLSearchParams {
+export function writeSheet({ time, charts, chosen = {} }: Sheet): URLSearchParams {
   const query = new URLSearchParams();
   if (time !== null) {
     query.set('range', String(Math.round(time.range)));
     if (time.end !== null) query.set('end', String(Math.round(time.end)));
   }
   if (charts !== null) query.set('charts', JSON.stringify(charts));
+  writeChosen(query, chosen);
   return query;
 }
 

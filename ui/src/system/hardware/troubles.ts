@@ -30,6 +30,7 @@ export interface TroubleGroup {
 
 const titles: Readonly<Record<string, readonly [one: string, many: string]>> = {
   'controller.silent': ['The management controller does not answer', ''],
+  'enclosure.silent': ['An enclosure does not answer', 'enclosures do not answer'],
   'psu.failed': ['A power supply has a fault', 'power supplies have a fault'],
   'fan.failed': ['A fan has a fault', 'fans have a fault'],
   'hardware.sensor': ['A part has a fault', 'parts have a fault'],
@@ -44,7 +45,13 @@ const sensorClass = ({ kind }: Sensor) =>
 const level = (state: Sensor['state']) => (state === 'critical' ? ('critical' as const) : ('warning' as const));
 
 export function troublesOf(
-  { controller, sensors, errors, slots }: Pick<Hardware, 'controller' | 'sensors' | 'errors' | 'slots'>,
+  {
+    controller,
+    enclosures,
+    sensors,
+    errors,
+    slots,
+  }: Pick<Hardware, 'controller' | 'enclosures' | 'sensors' | 'errors' | 'slots'>,
   alerts: readonly Pick<Alert, 'id' | 'class' | 'labels' | 'raisedAt'>[],
   classes: readonly Pick<AlertKind, 'class' | 'action'>[],
 ): TroubleGroup[] {
@@ -56,6 +63,11 @@ export function troublesOf(
   };
   if (controller.state === 'silent')
     add('controller.silent', {}, { key: 'controller', state: 'warning', words: controller.sentence });
+  for (const { id, title, error } of enclosures) {
+    if (error === null) continue;
+    const words = `${title} (${id}): ${error}`;
+    add('enclosure.silent', { enclosure: id }, { key: `enclosure ${id}`, state: 'warning', words });
+  }
   const wrong = sensors.filter(isWrong);
   for (const sensor of wrong) {
     const words = sensorSentence(sensor);

@@ -4,14 +4,16 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schemas } from '../../api/client.ts';
-import { activeAlertsQuery, servicesQuery, statusQuery } from '../../api/queries.ts';
+import { alertSummaryQuery, servicesQuery, statusQuery } from '../../api/queries.ts';
 import { PageShell } from '../../shells/PageShell.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { poolCondition } from '../../storage/pools/words.ts';
 import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, compact, exactBytes, percent, plural } from '../../words/format.ts';
 import { serviceState } from '../services/words.ts';
+import { IncomingSentence, WorstMoments } from './Incoming.tsx';
 import { LiveCharts } from './LiveCharts.tsx';
+import { NewSenders } from './NewSenders.tsx';
 
 type Status = Schemas['Status'];
 
@@ -114,23 +116,27 @@ function Safety({ pools }: { pools: Status['pools'] }) {
 }
 
 function ActiveAlerts() {
-  const { data: alerts = [] } = useQuery(activeAlertsQuery);
+  const { data: summary } = useQuery(alertSummaryQuery);
+  const { worst = [], groups = 0 } = summary ?? {};
   // A single one is the sentence above already.
-  if (alerts.length < 2) return null;
+  if (groups < 2) return null;
   return (
     <>
-      {alerts.slice(0, 3).map((alert) => (
+      {worst.map((group) => (
         <Alert
-          key={alert.id}
+          key={group.id}
           isInline
-          variant={alert.severity === 'critical' ? 'danger' : alert.severity}
-          title={alert.title}
+          variant={group.severity === 'critical' ? 'danger' : group.severity}
+          title={group.title}
           component="h2"
-          actionLinks={<Link to="/alerts">See what to do</Link>}
+          actionLinks={<Link to={`/alerts/${group.alert?.id ?? group.id}`}>See what to do</Link>}
         >
-          {alert.text}
+          {group.text}
         </Alert>
       ))}
+      {groups > worst.length && (
+        <Link to="/alerts">{plural(groups - worst.length, 'more that is active', 'more that are active')}</Link>
+      )}
     </>
   );
 }
@@ -145,7 +151,7 @@ export default function StatusPage() {
   if (status === undefined) {
     return <Waiting on={{ error, refetch }} page />;
   }
-  const { next } = status;
+  const { next, incoming } = status;
   return (
     <PageShell
       title="Status"
@@ -158,11 +164,13 @@ export default function StatusPage() {
               {next.text}
             </Link>
           )}
+          <IncomingSentence incoming={incoming} />
         </>
       }
     >
       <div className="cistern-stack">
         <ActiveAlerts />
+        <NewSenders />
         <div className="cistern-tiles">
           <Safety pools={status.pools} />
           <Capacity pools={status.pools} />
@@ -170,6 +178,7 @@ export default function StatusPage() {
           <Services />
         </div>
         <LiveCharts range={historyOf(status.uptimeSeconds)} />
+        <WorstMoments />
       </div>
     </PageShell>
   );
