@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { join, resolve } from 'node:path';
 import { Person } from '../stack/api.ts';
 import { idle } from '../vm/idle.ts';
-import { Machine } from '../vm/machine.ts';
+import { Machine, usual } from '../vm/machine.ts';
 import { until } from '../vm/until.ts';
 
 const rows: { what: string; measured: string; asked: string }[] = [];
@@ -56,7 +56,7 @@ row('compressed image (raw.zst)', `${Math.round(size('.raw.zst') / 1e6)} MB`, 'â
 const work = resolve('out/bench');
 rmSync(work, { recursive: true, force: true });
 const image = join(directory, readdirSync(directory).find((name) => name.endsWith('.qcow2')) as string);
-const machine = await Machine.create(work, image);
+const machine = await Machine.create(work, image, { hardware: { ...usual, processors: 2 } });
 try {
   const powered = Date.now();
   await machine.start();

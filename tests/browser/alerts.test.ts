@@ -64,7 +64,7 @@ test('a threshold is made, raised, seen everywhere, and cleared', async (t) => {
   await alert.getByText(/9\.5/).first().waitFor();
   await alert.getByRole('button', { name: /What it means/ }).click();
   await alert.getByText('What to do').waitFor();
-  await alert.getByText(/site=north/).waitFor();
+  await alert.getByText('boiler_pressure{site="north"}').waitFor();
   await lookAt(page, 'alerts-active');
   await page.getByRole('link', { name: 'Status', exact: true }).click();
   await page
@@ -238,6 +238,100 @@ test('two edit one rule at once: the second learns what changed, loads it, and l
   await api.get('DELETE', `/api/thresholds/${made.id}`);
 });
 
+test('the page of an alert is the investigation: chart with limit, what changed, marks, log, other alerts', async (t) => {
+  const labels = { site: 'west' };
+  const now = Math.floor(Date.now() / 1000);
+  const past = (name: string, value: (before: number, at: number) => number, of: object = labels) =>
+    Array.from({ length: 112 }, (_, at) => ({ name, labels: of, time: now - 15 * at, value: value(15 * at, at) }));
+  const wave = (_: number, at: number) => 20 + Math.sin(at * 1.7);
+  const jump = (before: number, at: number) => wave(before, at) + (before < 120 ? 40 : 0);
+  await stack.import([
+    ...past('tank_level', (before) => (before < 60 ? 9 : 5)),
+    ...past('valve_flow', jump),
+    ...past('pump_speed', wave),
+    ...past('elsewhere', (before, at) => 10 * jump(before, at), { site: 'east' }),
+  ]);
+  stack.note('storaged', 'level=WARN msg="the valve is stuck"');
+  const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Flog');
+  await signInBy(page);
+  const rules: string[] = [];
+  for (const [name, expression, raise] of [
+    ['Flow', 'valve_flow', 40],
+    ['Tank', 'tank_level', 8],
+  ] as const) {
+    const rule = { name, expression, direction: 'above', raise, clear: raise - 1, severity: 'warning' };
+    const times = { raiseForSeconds: 0, clearForSeconds: 0, repostSeconds: 0, enabled: true, destinations: [] };
+    const made = await page.request.post(`${stack.url}/api/thresholds`, {
+      data: { ...rule, ...times },
+      headers: { origin: stack.url },
+    });
+    rules.push(((await made.json()) as { id: string }).id);
+    await page.getByRole('link', { name: `${name} (site="west")` }).waitFor({ timeout: 30_000 });
+  }
+  await page.getByRole('link', { name: 'Tank (site="west")' }).click();
+  const chart = page.getByRole('region', { name: 'Chart of Tank' });
+  await chart.getByRole('img', { name: 'Tank: 1 series' }).waitFor();
+  await chart.getByText('Limit').waitFor();
+  const changed = page.getByRole('list', { name: 'Series that changed most' });
+  await changed.getByRole('listitem').first().getByText('valve_flow{site="west"}').first().waitFor({ timeout: 30_000 });
+  await changed
+    .getByText(/also of site west/)
+    .first()
+    .waitFor();
+  await changed.getByText('elsewhere{site="east"}').first().waitFor();
+  await page.getByRole('list', { name: 'Marks' }).getByText('threshold create: Tank').waitFor();
+  await page
+    .getByRole('list', { name: 'Lines of the log' })
+    .getByText(/the valve is stuck/)
+    .first()
+    .waitFor();
+  await page.getByRole('list', { name: 'Other alerts' }).getByRole('link', { name: /^Flow/ }).waitFor();
+  await lookAt(page, 'alerts-findings');
+
+  for (const id of rules)
+    await page.request.delete(`${stack.url}/api/thresholds/${id}`, { headers: { origin: stack.url } });
+});
+
+test('a rule over a histogram has its heatmap with the limit; when the store is gone the page says so and has the rest', async (t) => {
+  const now = Math.floor(Date.now() / 1000);
+  const measured = (bins: object, time: number) => ({
+    name: 'login_seconds',
+    labels: { site: 'west' },
+    time,
+    histogram: { bins },
+  });
+  await stack.import(
+    Array.from({ length: 112 }, (_, at) =>
+      measured(at < 6 ? { '0.9': 20 } : { '0.012': 15, '0.014': 5 }, now - 15 * at),
+    ),
+  );
+  const api = await signIn(stack);
+  const form = { kind: 'over-limit', metric: 'login_seconds', slowerThan: 0.5, overSeconds: 300, by: ['site'] };
+  const made = await api.get<{ id: string }>('POST', '/api/thresholds', {
+    ...{ name: 'Slow logins', expression: '-', form, direction: 'above', raise: 10, clear: 5, severity: 'warning' },
+    ...{ raiseForSeconds: 0, clearForSeconds: 0, repostSeconds: 0, enabled: true, destinations: [] },
+  });
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Falerts%2Flog');
+  await signInBy(page);
+  await page.getByRole('link', { name: 'Slow logins (site="west")' }).click({ timeout: 30_000 });
+  await page.getByRole('img', { name: /^Heatmap of Slow logins: [\d,]+ events/ }).waitFor({ timeout: 30_000 });
+  await page
+    .getByText('Nothing else left its usual range.')
+    .or(page.getByRole('list', { name: 'Series that changed most' }))
+    .waitFor({ timeout: 30_000 });
+  await lookAt(page, 'alerts-findings-heatmap');
+
+  expect(/status of 50[234]/);
+  await stack.stopPart('storaged');
+  await page.reload();
+  await page.getByRole('heading', { name: 'What the log says' }).waitFor();
+  await page.getByText('What to do').waitFor();
+  await page.getByRole('region', { name: 'Chart of Slow logins' }).getByRole('alert').waitFor({ timeout: 30_000 });
+  await lookAt(page, 'alerts-findings-no-store');
+  await stack.startPart('storaged');
+  await api.get('DELETE', `/api/thresholds/${made.id}`);
+});
+
 test('an SNMP destination is added, changed without its secret being asked again, and removed', async (t) => {
   const { page } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fdestinations');
   await signInBy(page);
@@ -389,7 +483,7 @@ test('the mail of an alert and of its end, as its reader sees them, with the pic
     await picture.waitFor();
     assert.ok(await picture.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth > 500));
     await page
-      .getByText(event === 'raised' ? /is 93\.5, above the limit of 80/ : /is back within its limit/)
+      .getByText(event === 'raised' ? /is 93\.5 °C, above the limit of 80 °C/ : /is back within its limit/)
       .first()
       .waitFor();
     await page.getByRole('link', { name: /^Open this alert on/ }).waitFor();

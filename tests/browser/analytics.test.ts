@@ -51,6 +51,53 @@ test('metrics sent by statsd are found and drawn, counters as rates', async (t) 
   await page.getByRole('img', { name: /orders/ }).waitFor();
   assert.match(page.url(), /range=60/);
   await lookAt(page, 'analytics-counter');
+  // A copied link shows the same later, unless it is to be live.
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  const before = Math.floor(Date.now() / 1000);
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  await page.getByRole('menuitem', { name: 'To what is shown now' }).click();
+  await page.getByText('Copied: it shows this moment.').waitFor();
+  const link = new URL(await copied());
+  const end = Number(link.searchParams.get('end'));
+  assert.ok(end > before - 10 && end <= before + 10, link.href);
+  assert.equal(link.searchParams.get('range'), '60');
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  await page.getByRole('menuitem', { name: /^Live: / }).click();
+  await page.getByText('Copied: it shows what is live.').waitFor();
+  assert.equal(new URL(await copied()).searchParams.get('end'), null);
+  await page.goto(link.href);
+  await page.getByText(/^Paused: 1 minute up to/).waitFor();
+});
+
+test('what is sent here comes first; dotted names are a tree; the appliance’s own are folded', async (t) => {
+  await stack.import(
+    Array.from({ length: 24 }, (_, n) => ({ name: `depot.${n < 12 ? 'berlin' : 'oslo'}.shelf${n}`, value: n })),
+  );
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics%2Fexplore');
+  await signInBy(page);
+  await page.getByRole('heading', { name: 'Sent here' }).waitFor();
+  await page.getByRole('button', { name: 'depot. (24)' }).click();
+  await page.getByRole('button', { name: 'depot.oslo. (12)' }).click();
+  await page
+    .getByRole('grid', { name: 'Metrics below depot.oslo.' })
+    .getByRole('link', { name: 'depot.oslo.shelf12' })
+    .waitFor();
+  assert.equal(await page.getByRole('link', { name: 'depot.berlin.shelf0' }).count(), 0, 'what is folded is not drawn');
+  assert.equal(await page.getByRole('link', { name: /^cistern_/ }).count(), 0);
+  await lookAt(page, 'explore-list');
+  await page.getByRole('button', { name: /^The appliance’s own \(\d+\)$/ }).click();
+  await page
+    .getByRole('grid', { name: 'The appliance’s own metrics' })
+    .getByRole('link', { name: 'cistern_host_load' })
+    .waitFor();
+  // A search looks into both, and lists what it finds.
+  await page.getByRole('textbox', { name: 'Find a metric' }).fill('SHELF1');
+  await page
+    .getByRole('grid', { name: 'Metrics', exact: true })
+    .getByRole('link', { name: 'depot.berlin.shelf10' })
+    .waitFor();
+  await page.getByText('11 metrics').first().waitFor();
 });
 
 test('a breakdown lists its values; Enter narrows to one; back widens again; all of it is in the address', async (t) => {

@@ -52,13 +52,14 @@ for (const role of ['nobody', 'writer', 'viewer', 'operator', 'administrator'] a
       headers.push('--header', `Authorization: Bearer ${token}`);
     }
     const checks = 'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance';
+    // One worker: Python 3.11 ends threads that parse at the same time with a SystemError.
     const child = spawn(
       'python3',
       [
         ...[path.join(SCHEMATHESIS, 'bin/schemathesis'), '--config-file', path.join(folder, 'schemathesis.toml')],
         ...['run', path.join(folder, 'openapi.json'), '--url', stack.url, '--tls-verify', 'false', '--no-color'],
         ...['--checks', checks, '--phases', 'coverage,fuzzing', '--max-time', String(SECONDS), '--seed', SEED],
-        ...['--exclude-path-regex', STREAMS, '--request-timeout', '100', '--workers', '2', '--warnings', 'off'],
+        ...['--exclude-path-regex', STREAMS, '--request-timeout', '100', '--workers', '1', '--warnings', 'off'],
         // The token's secret is the test's own; the list of what failed is what is wanted.
         ...['--continue-on-failure', '--no-shrink', '--generation-database', 'none', ...headers],
       ],
@@ -69,7 +70,8 @@ for (const role of ['nobody', 'writer', 'viewer', 'operator', 'administrator'] a
     const [code] = (await once(child, 'close')) as [number | null];
     assert.equal(code, 0, said.slice(-60_000));
     assert.match(said, /Tested|generated/i, said.slice(-2000));
-    const { state } = await api.get<{ state: string }>('GET', '/api/session');
-    assert.ok(state, 'akd still answers');
+    // Whoever is an administrator may have ended the session.
+    const session = await api.get<{ user: unknown }>('GET', '/api/session');
+    assert.ok('user' in session, 'akd still answers');
   });
 }

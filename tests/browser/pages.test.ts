@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Person as ApiPerson, setUp } from '../stack/api.ts';
+import { ask } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
 import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 import { latencies } from './load.ts';
@@ -14,6 +15,11 @@ before(async () => {
   stack = await withStack();
   api = await setUp(stack);
   await stack.import(latencies('shop_checkout_seconds', 120));
+  // A host is who sends from outside: what comes by the socket is the appliance's own.
+  const { token } = await api.get<{ token: string }>('POST', '/api/tokens', { name: 'sender', role: 'writer' });
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'text/plain' };
+  const body = 'system,host=web1,site=berlin load1=2,n_cpus=8';
+  assert.equal((await ask(new URL('/write', stack.url), { method: 'POST', headers, body })).status, 204);
   await api.get('POST', '/api/destinations', {
     name: 'On call',
     kind: 'email',
@@ -95,7 +101,14 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
     '/storage/disks/scsi-0QEMU_QEMU_HARDDISK_data1',
     (page) => page.getByRole('button', { name: 'Start long test' }).waitFor(),
   ],
-  ['analytics', '/analytics/explore', (page) => page.getByRole('link', { name: 'cistern_host_cpu_ratio' }).waitFor()],
+  [
+    'analytics',
+    '/analytics/explore',
+    async (page) => {
+      await page.getByRole('button', { name: /^The appliance’s own/ }).click();
+      await page.getByRole('link', { name: 'cistern_host_cpu_ratio' }).waitFor();
+    },
+  ],
   [
     'recording-rules',
     '/analytics/recording-rules',
@@ -145,6 +158,7 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
     '/analytics/explore?metric=cistern_host_cpu_ratio&by=mode&range=60',
     (page) => page.getByRole('button', { name: /^idle/ }).waitFor(),
   ],
+  ['analytics-changed', '/analytics/changed', (page) => page.getByRole('button', { name: 'Compare again' }).waitFor()],
   [
     'analytics-heatmap',
     '/analytics/explore?metric=shop_checkout_seconds&limit=1.5',
@@ -165,6 +179,13 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
   ],
   ['alerts-destinations', '/alerts/destinations', (page) => page.getByRole('link', { name: 'On call' }).waitFor()],
   ['alerts-destination-new', '/alerts/destinations/new', (page) => page.getByLabel('Mail server').waitFor()],
+  [
+    'hosts',
+    '/hosts',
+    (page) => page.getByRole('table', { name: 'Hosts' }).getByRole('link', { name: 'web1' }).waitFor(),
+  ],
+  ['hosts-map', '/hosts?show=map', (page) => page.getByRole('application', { name: /^Map of 1 host/ }).waitFor()],
+  ['host', '/hosts/web1', (page) => page.getByRole('button', { name: 'Keep as a worksheet' }).waitFor()],
   ['services', '/services', (page) => page.getByText('Telemetry store').first().waitFor()],
   ['maintenance', '/maintenance', (page) => page.getByRole('link', { name: /^Download/ }).waitFor({ timeout: 60_000 })],
   [

@@ -100,13 +100,13 @@ test('the appliance cannot be reached: the page says how old it is', async (t) =
 test('a service that fails is named with its reason; a restart mends it', async (t) => {
   const { page } = await someone.visit(t, '/sign-in?to=%2Fservices');
   await signInBy(page);
-  await page.getByText('All 8 services are running.').waitFor();
+  await page.getByText('All 9 services are running.').waitFor();
   await stack.simulate('service', { name: 'snmpd', state: 'failed', reason: 'it ended with code 1' });
   await page.getByText('SNMP agent is failed: it ended with code 1.').waitFor({ timeout: 30_000 });
   await lookAt(page, 'services-failed');
   await page.getByRole('button', { name: 'Restart SNMP agent' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
-  await page.getByText('All 8 services are running.').waitFor({ timeout: 30_000 });
+  await page.getByText('All 9 services are running.').waitFor({ timeout: 30_000 });
 });
 
 test('a damaged block is named in an alert with what to do; putting the sound one back clears it', async (t) => {

@@ -128,6 +128,25 @@ test('a passkey is added in the profile, and confirms what asks for the password
   assert.equal(kept.length, 1);
 });
 
+test('the list says of a passkey for another name that it does not work here', async (t) => {
+  inState(
+    `INSERT INTO passkeys (id, user, name, host, credential_id, public_key, counter, transports_json, created_at)
+     VALUES ('old', '${administrator.name}', 'old phone', 'before.example.org', 'old', '', 0, '[]', 1)`,
+  );
+  try {
+    const { page } = await someone.visit(t, '/sign-in?to=%2Fprofile');
+    const key = await plugIn(page);
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'old phone' });
+    await row.getByText('Passkey for before.example.org alone: it does not work under localhost').waitFor();
+    await page.getByText('Passkey for localhost', { exact: true }).waitFor();
+    await lookAt(page, 'passkeys-of-other-names');
+    await key.keep();
+  } finally {
+    inState("DELETE FROM passkeys WHERE id = 'old'");
+  }
+});
+
 test('it signs in without a password; a finger that is not known does not', async (t) => {
   const { page } = await someone.visit(t, '/sign-in?to=%2Fprofile');
   const key = await plugIn(page, false);

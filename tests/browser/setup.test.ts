@@ -1,5 +1,7 @@
 // The first day: the wizard from the set-up code to a page where data is moving; then signing out and in.
 import assert from 'node:assert/strict';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { SMTPServer } from 'smtp-server';
 import { failureFolder } from '../failures.ts';
@@ -134,8 +136,20 @@ test('the wizard, from the code to moving data', async (t) => {
     assert.equal(await form.getByLabel('Time zone').inputValue(), 'Europe/Berlin');
     await form.getByLabel('Host name').fill('metrics1');
     await lookAt(page, 'setup-3-identity');
+    // Somebody has added one already, under the name that it has so far.
+    const db = new DatabaseSync(path.join(stack.dir, 'akd/state.db'));
+    db.exec(`PRAGMA busy_timeout = 5000;
+      INSERT INTO passkeys (id, user, name, host, credential_id, public_key, counter, transports_json, created_at)
+      VALUES ('old', '${administrator.name}', 'laptop', 'cistern.local', 'old', '', 0, '[]', 1)`);
+    expect(/status of 409/);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('“laptop” of admin (cistern.local)', { exact: false }).waitFor();
+    await lookAt(page, 'setup-3-passkeys-end');
+    await page.getByRole('checkbox', { name: 'Passkeys for the present name may stop working' }).check();
     await page.getByRole('button', { name: 'Continue' }).click();
     await step('Storage');
+    db.exec("DELETE FROM passkeys WHERE id = 'old'");
+    db.close();
   });
 
   await part('left and resumed in the middle', async () => {
@@ -230,7 +244,7 @@ test('the wizard, from the code to moving data', async (t) => {
     await page.keyboard.press('t');
     await page.getByRole('heading', { name: 'Storage' }).waitFor();
     await page.keyboard.press('/');
-    await page.getByRole('combobox', { name: 'Search pages and metrics' }).fill('host_cpu');
+    await page.getByRole('combobox', { name: 'Search pages, hosts and metrics' }).fill('host_cpu');
     await page.getByRole('option', { name: /cistern_host_cpu_ratio/ }).waitFor();
     await lookAt(page, 'search');
     await page.keyboard.press('Enter');

@@ -27,8 +27,8 @@ import (
 
 // daemon is a running storaged with every input on.
 type daemon struct {
-	http, statsd, graphite, pickle, collectd, grpc string
-	log                                            string
+	http, statsd, graphite, pickle, collectd, grpc, influx string
+	log                                                    string
 
 	program   string
 	arguments []string
@@ -67,14 +67,14 @@ func storaged(t *testing.T) *daemon {
 		t.Fatal(err)
 	}
 	for tries := 1; ; tries++ {
-		at := free(t, 6)
-		d := &daemon{http: at[0], statsd: at[1], graphite: at[2], pickle: at[3], collectd: at[4], grpc: at[5], log: filepath.Join(folder, "log"), program: program}
+		at := free(t, 7)
+		d := &daemon{http: at[0], statsd: at[1], graphite: at[2], pickle: at[3], collectd: at[4], grpc: at[5], influx: at[6], log: filepath.Join(folder, "log"), program: program}
 		settings := filepath.Join(folder, "storaged.toml")
 		if err := os.WriteFile(settings, fmt.Appendf(nil, "[otlp]\ngrpc_address = %q\n", d.grpc), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		d.arguments = []string{"--config", settings, "--data", filepath.Join(folder, "data"), "--http", d.http, "--statsd", d.statsd, "--statsd-admin", "", "--graphite", d.graphite,
-			"--graphite-pickle", d.pickle, "--collectd", d.collectd}
+			"--graphite-pickle", d.pickle, "--collectd", d.collectd, "--influx", d.influx}
 		err := d.start()
 		if err == nil {
 			t.Cleanup(func() { d.stop(t) })

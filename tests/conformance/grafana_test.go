@@ -63,6 +63,8 @@ func TestGrafana(t *testing.T) {
 	// "Save & test", and what it may ask of which server.
 	has(ask("POST", "query", url.Values{"query": {"1+1"}, "time": {fmt.Sprint(to)}}), `"resultType":"scalar"`, `"2"`)
 	has(ask("GET", "status/buildinfo", nil), `"version":"3.`)
+	// Whether there are exemplars at all: with milliseconds, which only say "much later" to Prometheus.
+	has(ask("POST", "query_exemplars", url.Values{"query": {"test"}, "start": {fmt.Sprint(from * 1000)}, "end": {fmt.Sprint(to * 1000)}}), `[]`)
 	// The query builder.
 	has(ask("GET", "label/__name__/values", span("limit", "40000")), `"c_total"`, `"nh"`, `"a.b/c"`)
 	has(ask("GET", "metadata", url.Values{"limit": {"5000"}}), `"c_total":[{"type":"counter","help":"things"`)

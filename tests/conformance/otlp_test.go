@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // What each client records: in each round one measurement of each value, and as much on the counter; two are added to what
@@ -168,6 +170,9 @@ func TestOpenTelemetry(t *testing.T) {
 				}
 				goClient(t, job, exporter)
 				holds(t, d, job, delta)
+				for _, name := range []string{"orders.placed", "checkout.time", "checkout.size"} {
+					d.exemplified(t, fmt.Sprintf("{%q,job=%q}", name, job))
+				}
 			})
 		}
 	}
@@ -233,8 +238,47 @@ func TestDeltasOfSeveralSenders(t *testing.T) {
 	}
 }
 
+// What the Go client measures was measured in this span, so that the measurements become exemplars.
+var measured = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{0xc1, 15: 0x57}, SpanID: trace.SpanID{7: 0xe4}, TraceFlags: trace.FlagsSampled})
+
+// exemplified checks that an expression's series have exemplars of that span.
+func (d *daemon) exemplified(t *testing.T, expression string) {
+	t.Helper()
+	now := time.Now().Unix()
+	form := url.Values{"query": {expression}, "start": {fmt.Sprint(now - 600)}, "end": {fmt.Sprint(now + 60)}}
+	response, err := http.Get("http://" + d.http + "/api/v1/query_exemplars?" + form.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Data []struct {
+			Exemplars []struct {
+				Labels map[string]string
+				Value  string
+			}
+		}
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, series := range answer.Data {
+		for _, one := range series.Exemplars {
+			if value, err := strconv.ParseFloat(one.Value, 64); err != nil || !slices.Contains(recorded, value) ||
+				one.Labels["trace_id"] != measured.TraceID().String() || one.Labels["span_id"] != measured.SpanID().String() {
+				t.Errorf("%s has the exemplar %v", expression, one)
+			}
+			count++
+		}
+	}
+	if count == 0 {
+		t.Errorf("%s has no exemplars", expression)
+	}
+}
+
 func goClient(t *testing.T, job string, exporter sdk.Exporter) {
-	ctx := t.Context()
+	ctx := trace.ContextWithSpanContext(t.Context(), measured)
 	described, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attribute.String("service.name", job), attribute.String("service.instance.id", "one")))
 	if err != nil {
 		t.Fatal(err)

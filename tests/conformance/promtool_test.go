@@ -62,18 +62,26 @@ func build(t *testing.T, program, folder string, arguments ...string) {
 func (d *daemon) sends(t *testing.T) (now int64) {
 	t.Helper()
 	now = time.Now().Unix()
-	type one struct {
-		Name   string            `json:"name"`
-		Labels map[string]string `json:"labels"`
-		Time   int64             `json:"time"`
-		Value  float64           `json:"value"`
-	}
-	var list []one
+	var list []imported
 	for i := range int64(60) {
 		for _, host := range []string{"a", "b"} {
-			list = append(list, one{"shop_requests_total", map[string]string{"host": host}, now - 59 + i, float64(10 * i)})
+			list = append(list, imported{"shop_requests_total", map[string]string{"host": host}, now - 59 + i, float64(10 * i)})
 		}
 	}
+	d.imports(t, list)
+	return now
+}
+
+// imported is a sample as JSON.
+type imported struct {
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"labels"`
+	Time   int64             `json:"time"`
+	Value  float64           `json:"value"`
+}
+
+func (d *daemon) imports(t *testing.T, list []imported) {
+	t.Helper()
 	body, _ := json.Marshal(map[string]any{"samples": list})
 	response, err := http.Post("http://"+d.http+"/api/v1/import", "application/json", strings.NewReader(string(body)))
 	if err != nil {
@@ -83,7 +91,6 @@ func (d *daemon) sends(t *testing.T) (now int64) {
 	if response.StatusCode != http.StatusOK {
 		t.Fatal(response.Status)
 	}
-	return now
 }
 
 func TestPromtool(t *testing.T) {

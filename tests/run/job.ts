@@ -21,12 +21,16 @@ export interface Job {
   readonly format: Format;
   /** Names of jobs that must have succeeded first. */
   readonly after?: readonly string[];
-  /** Of the jobs with the same word only one runs at a time. */
+  /** Of the jobs with the same word only one runs at a time, or several whose shares are one together. */
   readonly alone?: string;
+  /** Of what `alone` names, 1 unless said otherwise: less for one that mostly waits. */
+  readonly share?: number;
   /** Of the jobs with the same word another may start once nothing else is left but jobs that mostly wait: processors would idle. */
   readonly pairsAtTheEnd?: boolean;
   /** How many of the run's slots it takes, 1 unless said otherwise: less for one that mostly waits. */
   readonly slots?: number;
+  /** How far it stands back for others while it runs, as of nice(1): -20 to 19, below 0 as root alone. */
+  readonly nice?: number;
   /** Jobs with a higher one are started first. */
   readonly priority?: number;
   readonly minutes: number;
@@ -94,6 +98,11 @@ export function cpuOf(times: string): number {
   return seconds;
 }
 
+/** Linux weighs sessions against each other, where it groups processes by them, and `nice` only within one. */
+const WRAPPER = `times=$1 nice=$2; shift 2
+if [ "$nice" != 0 ]; then (echo "$nice" >/proc/self/autogroup) 2>/dev/null; fi
+nice -n "$nice" "$@"; code=$?; times >"$times"; exit $code`;
+
 export async function runJob(job: Job): Promise<Ended> {
   mkdirSync(logs, { recursive: true });
   const times = fileOf(job, 'times');
@@ -104,16 +113,12 @@ export async function runJob(job: Job): Promise<Ended> {
   const events = job.format === 'go' ? openSync(fileOf(job, 'jsonl'), 'w') : undefined;
   const began = Date.now();
   let trouble = '';
-  const child = spawn(
-    'sh',
-    [...['-c', 'times=$1; shift; "$@"; code=$?; times >"$times"; exit $code'], ...['sh', times, ...job.argv]],
-    {
-      cwd: job.cwd ?? root,
-      env: { ...process.env, ...job.env },
-      stdio: ['ignore', events ?? log, log],
-      detached: true,
-    },
-  );
+  const child = spawn('sh', ['-c', WRAPPER, 'sh', times, String(job.nice ?? 0), ...job.argv], {
+    cwd: job.cwd ?? root,
+    env: { ...process.env, ...job.env },
+    stdio: ['ignore', events ?? log, log],
+    detached: true,
+  });
   const code = await new Promise<number | null>((resolve) => {
     const late = setTimeout(() => {
       trouble = `it did not end within ${job.minutes} minutes`;

@@ -7,10 +7,10 @@ import process from 'node:process';
 import { type Ended, endAll, type Job, logs, root } from './job.ts';
 import { jobsOf, nodeJob, preparationsFor } from './plan.ts';
 import { clock, counts, failures, jobLine, partTable } from './report.ts';
-import { type Result, resultsOf } from './results.ts';
+import { notesOf, type Result, resultsOf } from './results.ts';
 import { schedule } from './schedule.ts';
 
-const names = ['fuzz', 'crash', 'hostile', 'soak', 'access', 'race', 'vm', 'image', 'browser'] as const;
+const names = ['fuzz', 'crash', 'hostile', 'soak', 'access', 'race', 'clients', 'vm', 'image', 'browser'] as const;
 type Name = (typeof names)[number];
 
 function usage(why: string): never {
@@ -22,6 +22,8 @@ function usage(why: string): never {
     soak    storaged under a steady load of 200,000 samples a second, queries and rules; 120 minutes without --minutes
     access  10,000 wrong passwords from 100 addresses; an Active Directory; every route fed with garbage as each role
     race    go test -race over all packages
+    clients Telegraf and the OpenTelemetry Collector, which are built here, send in each way that we have an input for;
+            Grafana's client of npm asks
     vm      the VM tests with all their variants, again and again
     image   those of them that start and install the image on each kind of machine
     browser the browser tests, with pictures in each theme at each width`);
@@ -87,11 +89,20 @@ function crashes(minutes: number): Job[] {
 
 function hostiles(minutes: number): Job[] {
   const test = 'TestHostileQueries';
+  // A slow machine asks fewer of them.
+  const env = {
+    CISTERN_HOSTILE_QUERIES: '20000',
+    CISTERN_HOSTILE_MINUTES: String(Math.max(1, Math.floor(minutes - reserve))),
+  };
   return [
-    job('hostile', ['go', 'test', '-json', '-timeout', `${minutes}m`, '-run', `^${test}$`, './cmd/storaged'], {
-      ...{ format: 'go', env: { CISTERN_HOSTILE_QUERIES: '20000' }, minutes },
-      repeat: `CISTERN_HOSTILE_QUERIES=20000 ./build.sh test go cmd/storaged ${test} #`,
-    }),
+    job(
+      'hostile',
+      ['go', 'test', '-json', '-v', '-timeout', `${minutes + 5}m`, '-run', `^${test}$`, './cmd/storaged'],
+      {
+        ...{ format: 'go', env, minutes: minutes + 5 },
+        repeat: `CISTERN_HOSTILE_QUERIES=20000 ./build.sh test go cmd/storaged ${test} #`,
+      },
+    ),
   ];
 }
 
@@ -111,6 +122,18 @@ function races(minutes: number): Job[] {
     job('race', ['go', 'test', '-json', '-race', '-timeout', `${minutes}m`, './...'], {
       ...{ format: 'go', env: { CGO_ENABLED: '1' }, minutes, after: ['prepare-race', 'prepare-programs'] },
       repeat: './build.sh nightly --only race  #',
+    }),
+  ];
+}
+
+/** Clients that take minutes to build: behind a tag of Go's, so that the ordinary run does not wait for them. */
+function clients(minutes: number): Job[] {
+  const tests = '^(TestTelegraf|TestCollector|TestGrafanaClient)$';
+  const flags = ['-tags', 'grpcnotrace,clients', '-timeout', `${minutes}m`, '-run', tests];
+  return [
+    job('clients', ['go', 'test', '-json', '-count=1', ...flags, '.'], {
+      ...{ format: 'go', cwd: path.join(root, 'tests', 'conformance'), minutes },
+      repeat: './build.sh nightly --only clients  #',
     }),
   ];
 }
@@ -191,7 +214,7 @@ async function main(): Promise<boolean> {
     const minutes = given ?? (part === 'soak' ? 120 : 60);
     console.log(`${clock()}  == ${part}, at most ${minutes} minutes`);
     const makers = { fuzz: fuzzers, crash: crashes, hostile: hostiles, race: races, vm: machines, image: images };
-    const jobs = { ...makers, access, soak: soaks, browser: browsers }[part](minutes);
+    const jobs = { ...makers, access, clients, soak: soaks, browser: browsers }[part](minutes);
     const prepared = (name: string, ...what: string[]): Job => ({
       ...{ part: 'prepare', name: `prepare-${name}`, argv: ['./build.sh', 'prepare', ...what], format: 'step' },
       ...{ minutes: 10, repeat: `./build.sh prepare ${what.join(' ')}`, after: ['prepare-tools'] },
@@ -208,6 +231,8 @@ async function main(): Promise<boolean> {
         const results = resultsOf(ended);
         finished.push({ ended, results });
         console.log(jobLine(ended, results));
+        // What is measured is wanted whether it is within its bounds or not.
+        if (ended.job.argv.includes('-v')) for (const note of notesOf(ended)) console.log(`          ${note}`);
       },
     });
   }

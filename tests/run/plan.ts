@@ -20,6 +20,14 @@ export const budgets: Readonly<Record<string, number>> = {
 /** Of the whole run, from its start to its end: with an empty cache, and with a full one. */
 export const wholeMinutes = { cold: 35.5, warm: 29.5 };
 
+/**
+ * How far what needs machines goes before others: one runs at a time, and the whole run waits for that row. A browser
+ * starts processes in sessions of their own, each with a share like the machine's, which got half of a processor.
+ */
+const ROW = -5;
+/** How far those stand back that have no deadlines. */
+const BACK = 10;
+
 /** The parts by the names that `./build.sh test` takes. */
 export const parts = ['lint', 'unit', 'browser', 'vm'] as const;
 /** What a part consists of. */
@@ -67,9 +75,13 @@ const seconds: Readonly<Record<string, number>> = {
   'vm/image': 15,
   'vm/secure-boot': 10,
   'vm/console': 6,
+  'vm/access': 1,
   'vm/boots': 1,
   'vm/install-faults': 1,
 };
+
+/** Those that wait for half of their time, for what the product does once a minute: two of them take a processor. */
+const waiting = new Set(['datasets', 'network']);
 
 /** They boot the image, or read its files, and need no saved machine. */
 const fromTheImage = new Set([
@@ -136,7 +148,9 @@ function goJobs({ file, name }: Selection): Job[] {
   const make = (module: string, packages: readonly string[]): Job => ({
     ...{ part: 'go', name: `go-${module}`, cwd: path.join(root, module), format: 'go', minutes: 30 },
     argv: ['go', 'test', '-json', ...(name === undefined ? [] : ['-count=1', '-run', name]), ...packages],
-    ...{ after: ['prepare-tools', 'prepare-programs'], repeat: './build.sh test go --', priority: 55 },
+    ...{ after: ['prepare-tools', 'prepare-programs'], repeat: './build.sh test go --', priority: 55, nice: BACK },
+    // Its tests wait for processes and times of their own more than half of their time.
+    slots: 0.5,
   });
   if (file === undefined) return goModules.map((module) => make(module, ['./...']));
   // As a folder of the repository, a folder of services, or by the name that Go knows it by.
@@ -154,7 +168,7 @@ export function jobsOf(selection: Selection): Job[] {
     const wanted = file === undefined ? checks : checks.filter((one) => one.name.includes(file));
     return wanted.map(({ name: called, argv, slow }) => ({
       ...{ part: 'lint', name: called, argv, format: 'check', minutes: 15, after: ['prepare-tools'] },
-      ...{ repeat: `./build.sh test lint ${quoted(called)}`, priority: slow ? 62 : 60 },
+      ...{ repeat: `./build.sh test lint ${quoted(called)}`, priority: slow ? 62 : 60, nice: BACK },
     }));
   }
   if (part === 'go') return goJobs(selection);
@@ -167,17 +181,23 @@ export function jobsOf(selection: Selection): Job[] {
         : [
             nodeJob(part, 'kit', files, name, {
               argv: ['--test-concurrency=2'],
-              priority: 50,
+              ...{ priority: 50, nice: BACK },
               after: ['prepare-tools', 'prepare-programs'],
             }),
           ];
     case 'ui':
     case 'run':
-      return files.length === 0 ? [] : [nodeJob(part, part, files, name, { priority: 52 })];
+      return files.length === 0 ? [] : [nodeJob(part, part, files, name, { priority: 52, nice: BACK })];
     case 'omnios':
       return files.length === 0
         ? []
-        : [nodeJob(part, 'omnios', files, name, { priority: 51, after: ['prepare-tools', 'prepare-omnios'] })];
+        : [
+            nodeJob(part, 'omnios', files, name, {
+              priority: 51,
+              nice: BACK,
+              after: ['prepare-tools', 'prepare-omnios'],
+            }),
+          ];
     case 'browser':
       return files.map((one) =>
         nodeJob(part, `browser-${path.basename(one, '.test.ts')}`, [one], name, {
@@ -193,7 +213,9 @@ export function jobsOf(selection: Selection): Job[] {
           argv: ['--test-force-exit'],
           ...{
             minutes: 30,
+            nice: ROW,
             alone: 'machine',
+            ...(waiting.has(called) && { share: 0.5, slots: 0.5 }),
             // Replication has two machines itself.
             pairsAtTheEnd: called !== 'replication',
             priority: 80 + (seconds[`vm/${called}`] ?? 100) / 100,
@@ -218,11 +240,12 @@ export function preparationsFor(jobs: readonly Job[]): Job[] {
   });
   const all = [
     tools,
-    // Two builds of the management plane and the pages would meet in the same folders.
-    prepare('image', { priority: 100, alone: 'parts' }),
-    prepare('machines', { priority: 99, alone: 'machine', after: ['prepare-tools', 'prepare-image'] }),
+    // Of seconds, and what the tests that need no machine wait for.
+    prepare('programs', { priority: 101 }),
+    // Two builds of the management plane and the pages would meet in the same folders; programs that are made stay as they are.
+    prepare('image', { priority: 100, nice: ROW, alone: 'parts', after: ['prepare-tools', 'prepare-programs'] }),
+    prepare('machines', { priority: 99, nice: ROW, alone: 'machine', after: ['prepare-tools', 'prepare-image'] }),
     prepare('prometheus', { priority: 98 }),
-    prepare('programs', { priority: 97, alone: 'parts' }),
     prepare('omnios', { priority: 53, alone: 'parts', after: ['prepare-tools', 'prepare-programs'] }),
     prepare('pages', { priority: 96 }),
   ];

@@ -86,6 +86,17 @@ export function goResults(text: string, part: string, repeat: (folder: string, t
   return results;
 }
 
+/** What Go's tests measured and logged, whether they passed or not (they are run with -v then). */
+export function goNotes(text: string): string[] {
+  return lines<GoEvent>(text).flatMap(({ Action, Output = '' }) => {
+    const note = /^ +\w+_test\.go:\d+: (.*)/s.exec(Output);
+    return Action === 'output' && note ? [(note[1] as string).trimEnd()] : [];
+  });
+}
+
+/** The notes of a job that has ended. */
+export const notesOf = ({ job }: Ended): string[] => goNotes(read(fileOf(job, 'jsonl')));
+
 export function nodeResults(text: string, part: string, repeat: (file: string, name?: string) => string): Result[] {
   type Line = { file: string; name: string; outcome: Result['outcome']; seconds: number; output: string };
   return lines<Line>(text).map(({ file, name, outcome, seconds, output }) => {

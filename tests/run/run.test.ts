@@ -11,7 +11,7 @@ import { cpuOf, type Ended, fileOf, type Job, root, runJob } from './job.ts';
 import { parseArguments } from './main.ts';
 import { chooseFiles, jobsOf, preparationsFor } from './plan.ts';
 import { counts, failures } from './report.ts';
-import { goResults, nodeResults, resultsOf } from './results.ts';
+import { goNotes, goResults, nodeResults, resultsOf } from './results.ts';
 import { schedule } from './schedule.ts';
 
 const job = (name: string, more: Partial<Job> = {}): Job => ({
@@ -19,6 +19,12 @@ const job = (name: string, more: Partial<Job> = {}): Job => ({
   ...more,
 });
 const event = (fields: object) => JSON.stringify(fields);
+
+test('what a Go test that passed has measured is printed', () => {
+  const said = (Output: string) => event({ Action: 'output', Package: 'p', Test: 'TestA', Output });
+  const text = [said('=== RUN   TestA\n'), said('    soak_test.go:277: 20 minutes\n'), said('--- PASS: TestA (1s)\n')];
+  assert.deepEqual(goNotes(text.join('\n')), ['20 minutes']);
+});
 
 test('of Go’s events each failed test is named once, with what it said and how to repeat it', () => {
   const of = (Action: string, Test: string, more = {}) =>
@@ -73,6 +79,14 @@ test('a job’s output is whole in its own log, and a failure is printed with it
   rmSync(fileOf(failing, 'log'));
 });
 
+test('a job stands back for others, and still says how it ended', async () => {
+  const polite = job('polite', { argv: ['sh', '-c', 'nice; exit 4'], nice: 7 });
+  assert.equal((await runJob(polite)).code, 4);
+  const own = Number(execFileSync('nice', { encoding: 'utf8' }));
+  assert.equal(Number(readFileSync(fileOf(polite, 'log'), 'utf8').trim().split('\n').at(-1)), Math.min(own + 7, 19));
+  rmSync(fileOf(polite, 'log'));
+});
+
 test('a job that does not end is ended, with what it has started', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'cistern-run-'));
   const slow = job('slow', { argv: ['sh', '-c', `sleep 600 & echo $! >${dir}/pid; wait`], minutes: 0.02 });
@@ -112,6 +126,34 @@ test('jobs wait for what they need, and what needs a failed one is not started',
   assert.ok(most <= 2);
   assert.ok(!order.includes('orphan') && !order.includes('its child'));
   assert.match(ended.find(({ job: { name } }) => name === 'orphan')?.trouble ?? '', /“bad” failed/);
+});
+
+test('jobs that stay alone run together as far as their shares go', async () => {
+  const events: string[] = [];
+  const ends = new Map<string, () => void>();
+  const run = (one: Job) => {
+    events.push(one.name);
+    return new Promise<Ended>((resolve) => {
+      ends.set(one.name, () => resolve({ job: one, code: 0, trouble: '', began: 0, seconds: 1, cpuSeconds: 1 }));
+    });
+  };
+  const half = { alone: 'machine', share: 0.5, slots: 0.5 };
+  const jobs = [job('a', { ...half, priority: 9 }), job('b', { alone: 'machine', priority: 8 }), job('c', half)];
+  const all = schedule([...jobs, job('d', half), job('e')], { slots: 2.5, run });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  await turn();
+  assert.deepEqual(events, ['a', 'c', 'e']);
+  for (const [ended, then] of [
+    ['a', ['a', 'c', 'e', 'd']],
+    ['c', ['a', 'c', 'e', 'd']],
+    ['d', ['a', 'c', 'e', 'd', 'b']],
+  ] as const) {
+    ends.get(ended)?.();
+    await turn();
+    assert.deepEqual(events, then, `after ${ended}`);
+  }
+  for (const name of ['b', 'e']) ends.get(name)?.();
+  assert.equal((await all).length, 5);
 });
 
 test('of two jobs that stay alone the second starts early only when nothing but waiting ones is left, and when it may', async () => {

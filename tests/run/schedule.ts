@@ -37,11 +37,14 @@ export async function schedule(jobs: readonly Job[], options: ScheduleOptions): 
         continue;
       }
       if (takes(job) > free || needs.some((name) => !done.has(name))) continue;
-      if (job.alone && [...running.keys()].some((other) => other.alone === job.alone)) {
+      const share = (other: Job) => other.share ?? 1;
+      const beside = [...running.keys()].filter((other) => other.alone === job.alone);
+      const together = beside.reduce((sum, other) => sum + share(other), share(job));
+      if (job.alone && beside.length > 0 && together > 1) {
         const only = [...waiting, ...running.keys()].every(
           (other) => other.alone === job.alone || (other.slots ?? 1) < 1,
         );
-        const pairs = [job, ...running.keys()].every((other) => other.alone !== job.alone || other.pairsAtTheEnd);
+        const pairs = [job, ...beside].every(({ pairsAtTheEnd }) => pairsAtTheEnd) && together <= 2;
         if (!(only && pairs)) continue;
       }
       waiting.splice(waiting.indexOf(job), 1);

@@ -22,11 +22,14 @@ async function orSay(command: string, args: string[], cwd: string, env: Record<s
 }
 
 /** Go knows itself what is up to date. */
-export async function buildGo(names: readonly string[] = ['storaged', 'supportd', 'cistern']): Promise<void> {
+export async function buildGo(
+  names: readonly string[] = ['storaged', 'supportd', 'gatherd', 'cistern'],
+): Promise<void> {
   mkdirSync(binaries, { recursive: true });
   const commands = names.map((name) => `./cmd/${name}`);
   await orSay('go', ['build', '-o', `${binaries}/`, ...commands], `${root}/services`, {
-    GOFLAGS: '-buildvcs=false',
+    // As build/toolchain.sh has it: what was built with other flags would be compiled anew.
+    GOFLAGS: process.env.GOFLAGS ?? '-buildvcs=false -trimpath -tags=grpcnotrace',
     CGO_ENABLED: '0',
   });
 }

@@ -26,6 +26,8 @@ export interface NginxValues {
   readonly certificatePort: number;
   readonly certificate: string;
   readonly key: string;
+  /** The key by which it knows sessions. */
+  readonly places: string;
   /** The built pages, or the port Vite serves them from. */
   readonly ui: { readonly built: string } | { readonly vitePort: number };
 }
@@ -43,6 +45,8 @@ export function nginxConfiguration(values: NginxValues): string {
     HTTPS_SUFFIX: `:${values.httpsPort}`,
     TLS_CERTIFICATE: values.certificate,
     TLS_KEY: values.key,
+    // A glob, as on the appliance.
+    PLACES: values.places.replace(/f$/, '[f]'),
     // A browser would hold it against everything else on localhost.
     HSTS_SECONDS: '0',
     RUN: values.dir,

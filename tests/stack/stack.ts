@@ -1,8 +1,8 @@
-// The whole product on this machine, without a privilege: storaged, supportd, akd with the simulated platform, and nginx
+// The whole product on this machine, without a privilege: storaged, supportd, gatherd, akd with the simulated platform, and nginx
 // with the appliance's own configuration; in a directory of its own, on free ports. `./build.sh dev` and the browser
 // tests use it alike.
 import { execFileSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +13,7 @@ import { type Asked, ask, type Reply, until } from './http.ts';
 import { included, nginxConfiguration, ownCommand } from './nginx.ts';
 import { type LogLine, Process } from './process.ts';
 
-export type PartName = 'storaged' | 'supportd' | 'akd' | 'nginx' | 'vite';
+export type PartName = 'storaged' | 'supportd' | 'gatherd' | 'akd' | 'nginx' | 'vite';
 
 export interface StackOptions {
   /** `built`: as the appliance has them. `vite`: from source, with hot replacement. */
@@ -50,6 +50,7 @@ export class Stack {
   tracerd: StandIn | null = null;
   readonly #options: StackOptions;
   readonly #run: string;
+  #vitePort = 0;
   readonly #log: LogLine;
   /** Every line any part wrote. */
   readonly logFile: string;
@@ -76,7 +77,8 @@ export class Stack {
     const { dir } = this;
     const ui = this.#options.ui ?? 'built';
     const run = this.#run;
-    for (const name of ['storaged', 'supportd', 'akd', 'tracerd']) mkdirSync(path.join(run, name), { recursive: true });
+    for (const name of ['storaged', 'supportd', 'gatherd', 'akd', 'tracerd'])
+      mkdirSync(path.join(run, name), { recursive: true });
     for (const name of ['data', 'support', 'akd', 'nginx', 'setup', 'tls', 'logs', 'command-line'])
       mkdirSync(path.join(dir, name));
     const pages = path.join(dir, 'ui');
@@ -89,6 +91,8 @@ export class Stack {
       ...[path.join(root, 'ui/scripts/write-commands.ts'), path.join(dir, 'command-line')],
       ...['development', ownCommand, path.join(binaries, 'cistern')],
     ]);
+    const places = path.join(dir, 'places.conf');
+    writeFileSync(places, `default ${randomBytes(32).toString('hex')};\n`, { mode: 0o600 });
     writeFileSync(path.join(dir, 'setup/code'), `${this.setupCode}\n`, { mode: 0o600 });
     const certificate = path.join(dir, 'tls/cert.pem');
     const key = path.join(dir, 'tls/key.pem');
@@ -125,14 +129,19 @@ export class Stack {
       ...['--socket', `${run}/supportd/http.sock`, '--dir', path.join(dir, 'support')],
       ...['--run', run, '--state', dir, '--logs', path.join(dir, 'logs')],
     ]);
+    this.#add('gatherd', path.join(binaries, 'gatherd'), [
+      ...['--socket', `${run}/gatherd/http.sock`, '--run', run, '--state', dir],
+    ]);
     const watch = this.#options.watch ? ['--watch', '--watch-preserve-output'] : [];
     this.#add('akd', process.execPath, [
       ...[...watch, path.join(root, 'appliance-kit/src/main.ts'), '--platform', 'sim'],
       ...['--run', run, '--state', path.join(dir, 'akd'), '--setup-code-file', path.join(dir, 'setup/code')],
+      ...['--places-file', places],
       ...['--cistern', binaries, '--https-port', String(httpsPort)],
     ]);
     const configuration = path.join(dir, 'nginx.conf');
     for (const file of included) copyFileSync(file, path.join(dir, path.basename(file)));
+    this.#vitePort = vitePort;
     const from = ui === 'built' ? { built: pages } : { vitePort };
     writeFileSync(
       configuration,
@@ -147,6 +156,7 @@ export class Stack {
         certificatePort,
         certificate,
         key,
+        places,
         ui: from,
       }),
     );
@@ -186,6 +196,13 @@ export class Stack {
     return part;
   }
 
+  /** The process of a part that runs. */
+  pid(name: PartName): number {
+    const { pid } = this.#part(name);
+    if (pid === undefined) throw new Error(`${name} does not run`);
+    return pid;
+  }
+
   /** Starts a part, and returns when it answers. */
   async startPart(name: PartName): Promise<void> {
     const part = this.#part(name);
@@ -215,17 +232,20 @@ export class Stack {
         return (await this.socket('storaged', '/healthz')).status === 200;
       case 'supportd':
         return (await this.socket('supportd', '/bundles')).status === 200;
+      case 'gatherd':
+        return (await this.socket('gatherd', '/crash-files')).status === 200;
       case 'akd':
         return (await this.socket('akd', '/api/setup')).status === 200;
       case 'nginx':
         return (await ask(new URL('/internal/', this.url))).status === 404;
       case 'vite':
-        return (await ask(new URL('/', this.url))).status === 200;
+        // Not by way of nginx, which would log each try as an error.
+        return (await fetch(`http://127.0.0.1:${this.#vitePort}/`)).ok;
     }
   }
 
   /** Asks a part itself, past nginx. */
-  socket(part: 'storaged' | 'supportd' | 'akd', path: string, asked?: Asked): Promise<Reply> {
+  socket(part: 'storaged' | 'supportd' | 'gatherd' | 'akd', path: string, asked?: Asked): Promise<Reply> {
     return ask({ socketPath: `${this.#run}/${part}/http.sock`, path }, asked);
   }
 

@@ -174,7 +174,7 @@ test('datasets', async (t) => {
     const kinds: Record<string, string> = {
       // Not much has been logged yet: the same again and again, which no block knows of another. Of each line goes with it a
       // number, longer and shorter by turns: blocks that are all alike would all need one sector more, or all one less.
-      log: `for n in $(seq 60); do journalctl --no-pager -o short-iso; done 2>/dev/null |
+      log: `journalctl --no-pager -o short-iso >/run/log.txt 2>/dev/null; for n in $(seq 60); do cat /run/log.txt; done 2>/dev/null |
         awk 'BEGIN { srand(11) } { id = ""; for (k = int(NR / 2500) % 9; k > 0; k--) id = id sprintf("%04x", rand() * 65536); print $0, id }' | head -c 8000000`,
       json: `awk 'BEGIN { srand(7); for (i = 0; i < 60000; i++) printf "{\\"time\\":%d,\\"host\\":\\"web%d\\",\\"metric\\":\\"request.latency\\",\\"value\\":%.6f}\\n", 1767225600 + i, i % 40, exp(rand() * 3) }'`,
       programs: 'cat /usr/bin/* 2>/dev/null | head -c 8000000',

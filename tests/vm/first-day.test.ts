@@ -15,7 +15,7 @@ import { exactly } from '../browser/browser.ts';
 import { Person as ApiPerson } from '../stack/api.ts';
 import { Canaries } from './canary.ts';
 import { brokenDisks, endsClean, refusedRequests } from './clean.ts';
-import { Machine } from './machine.ts';
+import { Machine, usual } from './machine.ts';
 import { personAt } from './person.ts';
 import { prometheus } from './prometheus.ts';
 import { rowOf, wantsVariant } from './row.ts';
@@ -50,7 +50,11 @@ async function query(api: ApiPerson, expression: string): Promise<Sample[]> {
 }
 
 test('the first day of an appliance', async (t) => {
-  const machine = await Machine.create(emptyFolder('first'), image(), { disks: firstDisks });
+  const machine = await Machine.create(emptyFolder('first'), image(), {
+    disks: firstDisks,
+    // Most other tests have one.
+    hardware: { ...usual, processors: 2 },
+  });
   const watch = endsClean(t, machine, 0);
   await machine.start();
   const person = await personAt(machine);
@@ -199,7 +203,8 @@ test('the first day of an appliance', async (t) => {
       'cistern-akd': 'cistern',
       'cistern-execd': 'root',
       'cistern-replicd': 'cistern-replicate',
-      'cistern-supportd': 'root',
+      'cistern-supportd': 'cistern-support',
+      'cistern-gatherd': 'root',
       nginx: 'www-data',
       snmpd: 'Debian-snmp',
     };
@@ -214,8 +219,8 @@ test('the first day of an appliance', async (t) => {
       assert.match(shown, /ActiveState=active/, unit);
       assert.match(shown, /NoNewPrivileges=yes/, unit);
       assert.match(shown, /ProtectSystem=strict/, unit);
-      // DTrace for Linux wants to be root with nine; tracerd, which is not, starts it. supportd looks into everything.
-      const most = unit === 'cistern-tracerd' ? 9 : unit === 'cistern-supportd' ? 7 : 6;
+      // DTrace for Linux wants to be root with nine; tracerd, which is not, starts it.
+      const most = unit === 'cistern-tracerd' ? 9 : 6;
       assert.ok(
         (/CapabilityBoundingSet=(.*)/.exec(shown)?.[1] ?? '').split(' ').length <= most,
         `${unit} may do too much: ${shown}`,

@@ -98,7 +98,8 @@ test('hardware', async (t) => {
     );
     // A power supply of the event log: sensor type 8, its offset 3 is “Power Supply AC lost”.
     await machine.sh('ipmitool -I open raw 0x0a 0x44 0 0 0x02 0 0 0 0 0x20 0 0x04 0x08 0x51 0x6f 0x03 0xff 0xff');
-    // Corrected errors of a processor: as many as are too many, each found when the kernel looks, once a second here.
+    // Corrected errors of a processor: as many as are too many, each found when the kernel looks, once a second here. Of
+    // one there may be several lines.
     await machine.sh('echo 1 >/sys/devices/system/machinecheck/machinecheck0/check_interval');
     const checks = async () =>
       Number(await machine.sh('journalctl -b -u rasdaemon -o cat | grep -c mce_record || true'));

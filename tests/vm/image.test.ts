@@ -143,6 +143,20 @@ test('the OVA: description, checksums and disk in this order, each as it is desc
   }
 });
 
+test('it is no larger than it has to be, and no kernel module is left without its firmware unless it says why', () => {
+  const { size } = statSync(file('.raw.zst'));
+  assert.ok(size <= 300e6, `${size} bytes compressed`);
+  const manifest = readFileSync(file('.manifest'), 'utf8');
+  const [, wanting] =
+    /\n\nfirmware that a kernel module names and that is not in the image\n([\s\S]*?)\n\n/.exec(manifest) ?? [];
+  assert.ok(wanting !== undefined, manifest);
+  const rows = wanting.split('\n');
+  // HARDWARE_WITHOUT_FIRMWARE of image/debian/hardware.sh: a module whose firmware comes into the image leaves it.
+  assert.deepEqual([...new Set(rows.map((row) => row.replace(/ .*/, '')))], ['cassini', 'xhci-pci-renesas']);
+  for (const row of rows)
+    assert.match(row, /^\S+ \S+: \S.+/, 'add its firmware, remove the module, or state the reason');
+});
+
 /** As tests/vm/ovf prints it. */
 interface Item {
   InstanceID: string;

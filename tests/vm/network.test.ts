@@ -14,6 +14,7 @@ import { promisify } from 'node:util';
 import { killedServices } from './clean.ts';
 import { rowOf } from './row.ts';
 import { readyMachine } from './saved.ts';
+import { askOurTimeServer, HOST, timeServer } from './time-server.ts';
 import { until } from './until.ts';
 
 const run = promisify(execFile);
@@ -48,40 +49,11 @@ interface Itself {
   errors: string[];
 }
 
-/** QEMU's own network: the guest finds this machine's loopback address there. */
-const HOST = '10.0.2.2';
 /** The time server is ahead by so much. */
 const AHEAD_SECONDS = 300;
 
 /** How long the cable is out: an alert takes about thirty seconds. */
 const OUT_SECONDS = 50;
-
-/** Time of the 32.32 bit format of RFC 5905, which begins in 1900. */
-function ntpTime(milliseconds: number): Buffer {
-  const buffer = Buffer.alloc(8);
-  buffer.writeUInt32BE(Math.floor(milliseconds / 1000) + 2_208_988_800, 0);
-  buffer.writeUInt32BE(Math.floor(((milliseconds % 1000) / 1000) * 2 ** 32), 4);
-  return buffer;
-}
-
-/** A server of stratum 1 whose clock is ahead. Port 123: systemd-timesyncd asks no other. */
-async function timeServer(): Promise<{ close: () => void; asked: () => number }> {
-  const socket = createSocket('udp4');
-  let asked = 0;
-  socket.on('message', (question, from) => {
-    asked += 1;
-    const now = ntpTime(Date.now() + AHEAD_SECONDS * 1000);
-    const head = Buffer.from([0b00_100_100, 1, 6, 0xec, 0, 0, 0, 0, 0, 0, 0, 0]);
-    const answer = Buffer.concat([head, Buffer.from('TEST'), now, question.subarray(40, 48), now, now]);
-    socket.send(answer, from.port, from.address);
-  });
-  socket.bind(123, '127.0.0.1');
-  await once(socket, 'listening').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error;
-    throw new Error('UDP port 123 of this machine is taken, probably by its own time server: stop that for this test.');
-  });
-  return { close: () => socket.close(), asked: () => asked };
-}
 
 test('the clock and the network of the machine itself', async (t) => {
   const { machine, api, watch } = await readyMachine(t, 'network');
@@ -237,11 +209,9 @@ test('the clock and the network of the machine itself', async (t) => {
   });
 
   await step('a time server answers: the clock is set by it, which is an alert, and then follows it', async () => {
-    const server = await timeServer();
+    const server = await timeServer(AHEAD_SECONDS);
     try {
-      await machine.sh(
-        `mkdir -p /run/systemd/timesyncd.conf.d && printf '[Time]\\nNTP=${HOST}\\nPollIntervalMinSec=16\\nPollIntervalMaxSec=32\\n' >/run/systemd/timesyncd.conf.d/test.conf && systemctl restart systemd-timesyncd`,
-      );
+      await askOurTimeServer(machine);
       const { clock } = await until('it is synchronised', 150, async () => {
         const found = await itself();
         return found.clock.state === 'synchronised' && found;

@@ -204,29 +204,28 @@ test('replication', async (t) => {
     );
   }
 
-  await step(
-    'after a missed time the newest common snapshot is found; an encrypted dataset arrives as it is',
-    async () => {
-      await api.get('POST', '/api/datasets', {
-        ...{ name: 'tank/secret', kind: 'filesystem', properties: { mountpoint: '/srv/secret' } },
-        encryption: { format: 'passphrase', passphrase: 'open sesame please' },
-      });
-      await first.sh('head -c 3000000 /dev/urandom >/srv/secret/data');
-      const made = await replicate(api, { dataset: 'tank/secret', target: { ...address, dataset: 'tank/in/secret' } });
-      await run(api, made.id);
-      // Snapshots by hand in between: they arrive too, and the next increment begins at the newest of all.
-      for (const name of ['monday', 'tuesday']) {
-        await api.get('POST', '/api/snapshots', { datasets: ['tank/secret'], name, recursive: false });
-        await first.sh(`echo ${name} >/srv/secret/${name}`);
-      }
-      await run(api, made.id);
-      await first.sh('echo later >/srv/secret/later');
-      const again = await run(api, made.id);
-      assert.ok((again.result?.bytes ?? MiB) < MiB, JSON.stringify(again.result));
-      const facts = await second.ssh('zfs', 'get', '-H', '-o', 'value', 'encryption,keystatus', 'tank/in/secret');
-      assert.match(facts, /aes-256-gcm\nunavailable/);
-      await second.sh("printf 'open sesame please' | zfs load-key tank/in/secret && zfs mount tank/in/secret");
-      assert.equal(await sum(second, '/srv/in/secret'), await sum(first, '/srv/secret'));
-    },
-  );
+  const missed = 'after a missed time the newest common snapshot is found; an encrypted dataset arrives as it is';
+  if (!wantsVariant(missed)) return;
+  await step(missed, async () => {
+    await api.get('POST', '/api/datasets', {
+      ...{ name: 'tank/secret', kind: 'filesystem', properties: { mountpoint: '/srv/secret' } },
+      encryption: { format: 'passphrase', passphrase: 'open sesame please' },
+    });
+    await first.sh('head -c 3000000 /dev/urandom >/srv/secret/data');
+    const made = await replicate(api, { dataset: 'tank/secret', target: { ...address, dataset: 'tank/in/secret' } });
+    await run(api, made.id);
+    // Snapshots by hand in between: they arrive too, and the next increment begins at the newest of all.
+    for (const name of ['monday', 'tuesday']) {
+      await api.get('POST', '/api/snapshots', { datasets: ['tank/secret'], name, recursive: false });
+      await first.sh(`echo ${name} >/srv/secret/${name}`);
+    }
+    await run(api, made.id);
+    await first.sh('echo later >/srv/secret/later');
+    const again = await run(api, made.id);
+    assert.ok((again.result?.bytes ?? MiB) < MiB, JSON.stringify(again.result));
+    const facts = await second.ssh('zfs', 'get', '-H', '-o', 'value', 'encryption,keystatus', 'tank/in/secret');
+    assert.match(facts, /aes-256-gcm\nunavailable/);
+    await second.sh("printf 'open sesame please' | zfs load-key tank/in/secret && zfs mount tank/in/secret");
+    assert.equal(await sum(second, '/srv/in/secret'), await sum(first, '/srv/secret'));
+  });
 });

@@ -2,7 +2,7 @@
 // last in out/run/ until `./build.sh run --fresh`. Ctrl-C switches it off.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Machine } from './machine.ts';
+import { Machine, usual } from './machine.ts';
 import { until } from './until.ts';
 
 const dir = resolve('out/run');
@@ -10,7 +10,8 @@ const image = join(resolve('out/image'), readdirSync('out/image').find((name) =>
 if (process.argv.includes('--fresh')) rmSync(dir, { recursive: true, force: true });
 const known = existsSync(join(dir, 'system.qcow2'));
 if (known) console.log(`Using the machine in ${dir}; --fresh makes a new one.`);
-const machine = known ? Machine.open(dir) : await Machine.create(dir, image);
+const hardware = { ...usual, processors: 2 };
+const machine = known ? Machine.open(dir, hardware) : await Machine.create(dir, image, { hardware });
 await machine.start();
 console.log(
   `Booting ${machine.accelerated ? 'with hardware virtualisation' : 'under emulation (about a minute)'}; console: ${join(dir, 'console.log')}`,

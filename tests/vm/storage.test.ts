@@ -141,7 +141,12 @@ async function disksOf(t: TestContext, machine: Machine, api: Person): Promise<v
     await api.get('POST', '/api/pools/tank/clear', {});
   });
 
-  await step('both sides rot: the damaged file is named, and the alert says so', async () => {
+  const both = 'both sides rot: the damaged file is named, and the alert says so';
+  if (!wantsVariant(both)) {
+    await api.get('DELETE', '/api/datasets/tank%2Ffiles', { confirm: 'tank/files', recursive: true });
+    return;
+  }
+  await step(both, async () => {
     await machine.sh('zpool sync tank; head -c 1048576 /dev/urandom >/srv/files/lost; zpool sync tank');
     const [block] = await blocksOf(machine, 'tank/files', '/srv/files/lost'); // both copies of its first
     assert.ok(block, 'zdb names no block of the file');

@@ -126,7 +126,7 @@ test('support', async (t) => {
       'healthy',
     );
     assert.match(readFileSync(join(dir, 'identity/image.txt'), 'utf8'), /SHA-256 [0-9a-f]{64}\n/);
-    for (const name of ['storaged', 'tracerd', 'execd', 'replicd', 'supportd']) {
+    for (const name of ['storaged', 'tracerd', 'execd', 'replicd', 'supportd', 'gatherd']) {
       assert.match(readFileSync(join(dir, `stacks/${name}.txt`), 'utf8'), /^goroutine \d+ \[running\]/, name);
     }
     assert.match(readFileSync(join(dir, 'stacks/akd.json'), 'utf8'), /"javascriptStack"/);
@@ -180,7 +180,7 @@ test('support', async (t) => {
     assert.match(record?.stacks ?? '', /goroutine \d+/);
     assert.equal((await alerts()).filter((one) => one.labels.service === 'storaged').length, 1);
     // akd for every other process, and at last the one that keeps the records.
-    for (const names of [all ? ['tracerd', 'execd', 'replicd', 'akd'] : ['akd'], ['supportd']]) {
+    for (const names of [all ? ['tracerd', 'execd', 'replicd', 'gatherd', 'akd'] : ['akd'], ['supportd']]) {
       for (const name of names) await machine.sh(`systemctl kill -s ABRT --kill-whom=main cistern-${name}`);
       await answers();
       for (const name of names) {
@@ -246,6 +246,47 @@ test('support', async (t) => {
       ['stacks/storaged-memory.json', 'stacks/storaged.txt', 'statistics/last-day.json', 'storage/storaged.json'],
     );
     assert.match(readFileSync(join(dir, 'zfs/pool-status.txt'), 'utf8'), /pool: tank/);
+  });
+
+  await step('gatherd is dead: a bundle has what supportd may read, and says what is missing', async () => {
+    await dead('cistern-gatherd.service');
+    const { dir, steps } = await bundleBySsh(machine, 'gatherd').finally(() => alive('cistern-gatherd.service'));
+    const missing = bad(steps);
+    const away = /^[a-z]+\/\S+: gatherd, which alone may collect this, does not answer: /;
+    assert.deepEqual(
+      missing.filter((one) => !away.test(one)),
+      [],
+    );
+    const readme = readFileSync(join(dir, 'README'), 'utf8');
+    for (const name of [
+      'zfs/pool-status.txt',
+      'kernel/messages.txt',
+      'configuration/akd.json',
+      'stacks/storaged.txt',
+    ]) {
+      assert.ok(
+        missing.some((one) => one.startsWith(`${name}: `)),
+        name,
+      );
+      assert.match(readme, new RegExp(`failed +${name.replaceAll('.', '\\.')}: gatherd`));
+    }
+    assert.match(readFileSync(join(dir, 'logs/this-boot.txt'), 'utf8'), /cistern-supportd/);
+    assert.match(readFileSync(join(dir, 'services/units.txt'), 'utf8'), /cistern-akd\.service/);
+  });
+
+  await step('what an older release left is handed over to supportd, and only that', async () => {
+    const owners = await machine.sh(
+      `cd /var/lib/cistern && touch support/old.json && chown root:root support support/old.json && chown cistern:cistern akd/secrets.key && chmod 600 akd/secrets.key &&
+      systemd-tmpfiles --create cistern.conf && stat -c '%U:%G %a' support support/old.json akd akd/secrets.key akd/administrators.json akd/state.db && rm support/old.json`,
+    );
+    assert.deepEqual(owners.trim().split('\n'), [
+      'cistern-support:cistern-web 710',
+      'cistern-support:root 644',
+      'cistern:cistern-support 2750',
+      'cistern:cistern-support 640',
+      'cistern:cistern-support 640',
+      'cistern:cistern-support 600',
+    ]);
   });
 
   await variant('nginx is dead', async () => {

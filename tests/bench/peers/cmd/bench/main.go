@@ -22,6 +22,7 @@ type bench struct {
 	tracker
 	quick    bool
 	repeats  int
+	minutes  int    // of names; 0: its own
 	temp     string // removed at the end
 	peers    string // folder of the peers' programs
 	modules  string // the peers' go.mod
@@ -59,6 +60,7 @@ var workloads = []struct {
 	{"seconds", 30 * time.Minute, secondsWorkload, []string{"seconds"}},
 	{"requests", 40 * time.Minute, requestsWorkload, []string{"requests"}},
 	{"native", 30 * time.Minute, nativeWorkload, []string{"native"}},
+	{"names", 90 * time.Minute, namesWorkload, []string{"names"}},
 	{"growth", 60 * time.Minute, growthWorkload, []string{"growth"}},
 	{"crash", 60 * time.Minute, crashWorkload, []string{"crash"}},
 }
@@ -93,6 +95,7 @@ func run() (err error) {
 	flag.BoolVar(&b.quick, "quick", false, "a tenth of the work, once")
 	flag.StringVar(&only, "only", "", "`names` of the sections to run, with commas: "+strings.Join(sectionNames(), ", "))
 	flag.IntVar(&b.repeats, "repeats", 0, "how often each system is measured (3; 1 with --quick)")
+	flag.IntVar(&b.minutes, "minutes", 0, fmt.Sprintf("how long names come to each system in the section names (%d; %d with --quick)", namesMinutes, namesQuick))
 	flag.StringVar(&b.profile, "profile", "", "`folder` for CPU profiles of storaged in remote-write and histogram-ingest")
 	flag.StringVar(&b.storaged, "storaged", "", "storaged's `program`")
 	flag.StringVar(&more, "storaged-flags", "", "more `flags` for storaged, with blanks")

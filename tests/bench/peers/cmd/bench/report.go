@@ -7,7 +7,9 @@ import (
 	"io"
 	"math"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -294,11 +296,58 @@ Written by ` + "`./build.sh bench storaged`" + `; do not edit. Each section is o
 requests, encoded beforehand, in turn. Figures are medians (with the spread where there were several runs). "Better by" is
 always how many times better Cistern is, so that 2 means half the cost or twice the speed; each goal is written beside its figure.
 CPU is the server's user and system time from /proc; memory is VmHWM. A quick section (a tenth of the work,
-where the goals are no more than a hint) never replaces a full one.
+where the goals are no more than a hint) never replaces a full one: it stands beside it until that is measured again.
 
 `
 
-// keep writes the section into the file at path, in the given order of names, and leaves the other sections as they are.
+const (
+	overviewName = "overview"
+	// besides ends the name of a quick section that stands beside a full one.
+	besides = ", quick"
+)
+
+var measured = regexp.MustCompile(`(?m)^_(full|quick), (\S+ \S+ UTC), commit (.*?), took `)
+
+// overview is a line for each section: when it was measured, how much of it, and what came of its goals.
+func overview(w io.Writer, order []string, sections map[string]string) {
+	table := [][]string{{"section", "measured", "work", "commit", "goals", "reached", "must", "not reached or below", "failed"}}
+	for _, name := range order {
+		head := measured.FindStringSubmatch(sections[name])
+		if head == nil {
+			table = append(table, []string{name, "never", "", "", "", "", "", "", ""})
+			continue
+		}
+		var reached, must, below, failed int
+		for line := range strings.Lines(sections[name]) {
+			if strings.HasPrefix(line, "- **failed**") {
+				failed++
+			}
+			cells := strings.Split(strings.TrimSpace(line), " | ")
+			if !strings.HasPrefix(line, "| ") || len(cells) < 3 {
+				continue
+			}
+			for one := range strings.SplitSeq(strings.Trim(cells[len(cells)-1], " |"), "; ") {
+				switch one {
+				case "**reached**":
+					reached++
+				case "must":
+					must++
+				case "not reached", "BELOW", "?":
+					below++
+				}
+			}
+		}
+		number := func(n int) string { return strconv.Itoa(n) }
+		table = append(table, []string{"[" + name + "](#" + strings.NewReplacer(",", "", " ", "-").Replace(name) + ")", head[2], head[1], head[3], number(reached + must + below), number(reached),
+			number(must), number(below), number(failed)})
+	}
+	fmt.Fprintf(w, "## %s\n\nOf the goals: reached what was to be reached, or met what must be, which is all that most of them ask.\n\n", overviewName)
+	writeTable(w, table)
+	fmt.Fprintln(w)
+}
+
+// keep writes the section into the file at path, in the given order of names, and leaves the other sections as they are; a quick one
+// stands beside a full one.
 func keep(path, machine string, order []string, s *section) error {
 	old, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
@@ -310,21 +359,32 @@ func keep(path, machine string, order []string, s *section) error {
 		if rest, ok := strings.CutPrefix(line, "## "); ok {
 			name = strings.TrimSpace(rest)
 		}
-		if name != "" {
+		if name != "" && name != overviewName {
 			sections[name] += line
 		}
 	}
-	if before := sections[s.name]; s.quick && strings.Contains(before, "\n_full, ") {
-		return nil
+	written := *s
+	if s.quick && strings.Contains(sections[s.name], "\n_full, ") {
+		written.name += besides
+	} else {
+		delete(sections, s.name+besides)
 	}
 	var text strings.Builder
-	s.write(&text)
-	sections[s.name] = text.String()
+	written.write(&text)
+	sections[written.name] = text.String()
 	text.Reset()
+	var all []string
+	for _, name := range order {
+		all = append(all, name)
+		if sections[name+besides] != "" {
+			all = append(all, name+besides)
+		}
+	}
 	text.WriteString(preface)
 	text.WriteString(machine)
 	text.WriteString("\n")
-	for _, name := range order {
+	overview(&text, all, sections)
+	for _, name := range all {
 		text.WriteString(sections[name])
 	}
 	// Renamed into place: a bench that is stopped leaves the old file or the new one.

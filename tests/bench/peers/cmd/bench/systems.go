@@ -43,6 +43,7 @@ type server struct {
 // serverOptions vary what is started.
 type serverOptions struct {
 	statsd      bool
+	graphite    bool // plain text, of those that take no statsd
 	environment []string
 	wrap        []string // a program to start it by
 	memory      int      // MiB, for those that are told
@@ -143,6 +144,17 @@ func (s *server) start(ctx context.Context, options serverOptions) error {
 		arguments = []string{"-storageDataPath=" + data, "-httpListenAddr=" + address, "-retentionPeriod=100y",
 			"-search.latencyOffset=0s", "-search.maxUniqueTimeseries=10000000", "-search.maxSeries=10000000", "-search.maxSamplesPerQuery=4000000000",
 			"-search.maxQueryDuration=5m", "-loggerLevel=WARN"}
+		if options.graphite {
+			input, err := freePort()
+			if err != nil {
+				return err
+			}
+			s.inputs["graphite"] = "127.0.0.1:" + strconv.Itoa(input)
+			arguments = append(arguments, "-graphiteListenAddr="+s.inputs["graphite"])
+		}
+		if options.memory > 0 {
+			arguments = append(arguments, fmt.Sprintf("-memory.allowedBytes=%dMiB", options.memory))
+		}
 	case prometheus:
 		path, ready = filepath.Join(b.peers, "prometheus"), "/-/ready"
 		config := filepath.Join(s.folder, "prometheus.yml")

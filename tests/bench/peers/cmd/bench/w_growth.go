@@ -60,8 +60,11 @@ func growthWorkload(ctx context.Context, b *bench, sections map[string]*section)
 }
 
 func growthOf(ctx context.Context, b *bench, s *section, f *fleet, requests *bodies, system string, size int) (steady float64, err error) {
-	// Allowed more memory than it should need: what it takes is what is measured.
-	options := serverOptions{memory: max(1024, size*8>>10)}
+	var options serverOptions
+	if system == cistern {
+		// More than it should need, as the other has by itself: what it takes is what is measured.
+		options.memory = max(1024, size*8>>10)
+	}
 	server, err := b.run(ctx, system, options)
 	if err != nil {
 		return 0, err
