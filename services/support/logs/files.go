@@ -2,18 +2,17 @@ package logs
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"cistern/services/platform/tail"
 )
 
 // Files are files NAME.log in a folder, each line of which may begin with a time (RFC 3339).
@@ -84,30 +83,66 @@ func structured(text string) (at time.Time, level, rest string, ok bool) {
 	return at.UTC(), level, rest, true
 }
 
+// places are how far files have been read, by service.
+type places map[string]place
+
+type place struct {
+	offset  int64 // bytes
+	changed time.Time
+}
+
+// maxPlaces is of how many files a position says so: OmniOS has one for each of some 150 services. Of the others, which have been
+// quiet for longer than these, what is written just between reading and following is not passed on.
+const maxPlaces = 12
+
+func (p places) String() string {
+	names := slices.SortedFunc(maps.Keys(p), func(a, b string) int {
+		return cmp.Or(p[b].changed.Compare(p[a].changed), cmp.Compare(a, b))
+	})
+	var text strings.Builder
+	for _, name := range names[:min(len(names), maxPlaces)] {
+		fmt.Fprintf(&text, "%s=%d;", name, p[name].offset)
+	}
+	return text.String()
+}
+
+// parsePlaces leaves out what it cannot read: that file is followed from its end.
+func parsePlaces(text string) places {
+	p := places{}
+	for one := range strings.SplitSeq(text, ";") {
+		name, offset, _ := strings.Cut(one, "=")
+		if n, err := strconv.ParseInt(offset, 10, 64); err == nil && n >= 0 {
+			p[name] = place{offset: n}
+		}
+	}
+	return p
+}
+
 // Read implements Source.
-func (f Files) Read(ctx context.Context, q Query) ([]Line, string, error) {
+func (f Files) Read(ctx context.Context, q Query) (Page, error) {
 	paths := f.paths(q.Service) // none: a service that has written nothing yet
 	before, seen := parseOlder(q.Older)
 	var lines []Line
+	at := places{}
 	for _, path := range paths {
 		if ctx.Err() != nil {
 			break
 		}
-		var content bytes.Buffer
-		if err := tail.File(&content, path, fileWindow); err != nil {
-			return nil, "", err
-		}
 		service := logOf(path)
-		for text := range strings.Lines(content.String()) {
-			if l := fileLine(service, strings.TrimRight(text, "\n")); q.wants(&l) && (q.Older == "" || !l.Time.After(before)) {
+		changed, end, err := lastLines(path, func(text string) {
+			if l := fileLine(service, text); q.wants(&l) && (q.Older == "" || !l.Time.After(before)) {
 				lines = append(lines, l)
 			}
+		})
+		if err != nil {
+			return Page{}, err
 		}
+		at[service] = place{offset: end, changed: changed}
 		// Of each file no more than can be answered.
 		slices.SortStableFunc(lines, func(a, b Line) int { return a.Time.Compare(b.Time) })
 		lines = slices.Clone(lines[max(0, len(lines)-q.Limit-1-seen):])
 	}
-	at := func(moment time.Time) (n int) {
+	of := func(moment time.Time) (n int) {
 		for i := range lines {
 			if lines[i].Time.Equal(moment) {
 				n++
@@ -115,19 +150,45 @@ func (f Files) Read(ctx context.Context, q Query) ([]Line, string, error) {
 		}
 		return n
 	}
-	lines = lines[:len(lines)-min(seen, at(before))]
-	older := ""
+	lines = lines[:len(lines)-min(seen, of(before))]
+	page := Page{}
 	if len(lines) > q.Limit {
 		lines = lines[1:]
 		moment := lines[0].Time
-		n := at(moment)
+		n := of(moment)
 		if moment.Equal(before) {
 			n += seen
 		}
-		older = fmt.Sprintf("%s/%d", moment.Format(time.RFC3339Nano), n)
+		page.Older = fmt.Sprintf("%s/%d", moment.Format(time.RFC3339Nano), n)
+	}
+	if q.Older == "" {
+		page.Newest = at.String()
 	}
 	slices.Reverse(lines)
-	return lines, older, nil
+	page.Lines = lines
+	return page, nil
+}
+
+// lastLines passes on the whole lines at the end of a file, and returns when it was written last and where they end.
+func lastLines(path string, line func(string)) (changed time.Time, end int64, err error) {
+	// Before it is opened: that alone may wait for ever, on a pipe.
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return time.Time{}, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return time.Time{}, 0, fmt.Errorf("%s is not a file", path)
+	}
+	from := max(0, info.Size()-fileWindow)
+	whole := from == 0
+	n, err := readNew(path, from, func(text string) error {
+		if whole {
+			line(text)
+		}
+		whole = true // The window begins within a line.
+		return nil
+	})
+	return info.ModTime(), from + n, err
 }
 
 // parseOlder reads where a page of older lines begins: the time of the oldest line that was seen, and how many lines of that time
@@ -141,30 +202,36 @@ func parseOlder(older string) (before time.Time, seen int) {
 
 // Follow implements Source.
 func (f Files) Follow(ctx context.Context, q Query, line func(Line) error) error {
-	at := map[string]int64{}
-	first := true
-	for {
+	at := parsePlaces(q.After)
+	for first := true; ; first = false {
 		for _, path := range f.paths(q.Service) {
 			info, err := os.Stat(path)
 			if err != nil {
 				continue
 			}
-			from, known := at[path]
-			if first && !known || info.Size() < from {
-				from = info.Size()
+			service := logOf(path)
+			now, known := at[service]
+			switch {
+			case first && !known:
+				now.offset = info.Size()
+			case info.Size() < now.offset: // It was rotated.
+				now.offset = 0
 			}
-			n, err := readNew(path, from, func(text string) error {
-				if l := fileLine(logOf(path), text); q.wants(&l) {
-					return line(l)
+			now.changed = info.ModTime()
+			at[service] = now
+			if _, err = readNew(path, now.offset, func(text string) error {
+				now.offset += int64(len(text)) + 1
+				at[service] = now
+				l := fileLine(service, text)
+				if !q.wants(&l) {
+					return nil
 				}
-				return nil
-			})
-			at[path] = from + n
-			if err != nil {
+				l.At = at.String()
+				return line(l)
+			}); err != nil {
 				return err
 			}
 		}
-		first = false
 		select {
 		case <-ctx.Done():
 			return nil
@@ -191,7 +258,7 @@ func readNew(path string, from int64, line func(string) error) (int64, error) {
 			return n, nil
 		}
 		n += int64(len(text))
-		if err := line(strings.TrimRight(text, "\n")); err != nil {
+		if err := line(strings.TrimSuffix(text, "\n")); err != nil {
 			return n, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,46 +20,77 @@ func TestLogFilesAreReadFilteredAndFollowed(t *testing.T) {
 	write(t, filepath.Join(dir, "akd.log"), text.String())
 	write(t, filepath.Join(dir, "nginx.log"), "2026-01-01T00:00:30Z ERROR upstream failed, password="+canary+"\nno time here\n")
 	f := Files{Dir: dir}
-	lines, older, err := f.Read(context.Background(), Query{Service: "akd", Limit: 100})
-	if err != nil || len(lines) != 100 || lines[0].Text != "line 499 of akd" || older == "" {
-		t.Fatalf("%v %d %q", err, len(lines), older)
+	page, err := f.Read(context.Background(), Query{Service: "akd", Limit: 100})
+	if err != nil || len(page.Lines) != 100 || page.Lines[0].Text != "line 499 of akd" || page.Older == "" {
+		t.Fatalf("%v %d %q", err, len(page.Lines), page.Older)
 	}
-	more, _, err := f.Read(context.Background(), Query{Service: "akd", Limit: 100, Older: older})
-	if err != nil || more[0].Text != "line 399 of akd" {
-		t.Fatalf("%v %+v", err, more[0])
+	more, err := f.Read(context.Background(), Query{Service: "akd", Limit: 100, Older: page.Older})
+	if err != nil || more.Lines[0].Text != "line 399 of akd" {
+		t.Fatalf("%v %+v", err, more.Lines[0])
 	}
-	bad, _, err := f.Read(context.Background(), Query{Level: "error", Limit: 10})
-	if err != nil || len(bad) != 1 || bad[0].Service != "nginx" || strings.Contains(bad[0].Text, canary) {
+	bad, err := f.Read(context.Background(), Query{Level: "error", Limit: 10})
+	if err != nil || len(bad.Lines) != 1 || bad.Lines[0].Service != "nginx" || strings.Contains(bad.Lines[0].Text, canary) {
 		t.Fatalf("%v %+v", err, bad)
 	}
 	write(t, filepath.Join(dir, "application-cistern-storaged:default.log"), "[ Jan  1 00:00:00 Enabled. ]\n")
-	if smf, _, _ := f.Read(context.Background(), Query{Service: "storaged", Limit: 10}); len(smf) != 1 || smf[0].Service != "storaged" {
+	if smf, _ := f.Read(context.Background(), Query{Service: "storaged", Limit: 10}); len(smf.Lines) != 1 || smf.Lines[0].Service != "storaged" {
 		t.Errorf("%+v", smf)
 	}
-	if found, _, _ := f.Read(context.Background(), Query{Text: "LINE 42 OF", Limit: 10}); len(found) != 1 {
+	if found, _ := f.Read(context.Background(), Query{Text: "LINE 42 OF", Limit: 10}); len(found.Lines) != 1 {
 		t.Errorf("%+v", found)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	got := make(chan Line, 10)
-	go func() {
-		_ = f.Follow(ctx, Query{Service: "akd"}, func(l Line) error { got <- l; return nil })
-	}()
-	time.Sleep(500 * time.Millisecond)
-	out, err := os.OpenFile(filepath.Join(dir, "akd.log"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
+}
+
+// What is written between reading and following, also into another file, and after the connection was lost comes once.
+func TestFilesAreFollowedFromWhereTheyWereRead(t *testing.T) {
+	dir := t.TempDir()
+	add := func(name string, lines ...string) {
+		t.Helper()
+		out, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		for _, text := range lines {
+			if _, err := fmt.Fprintln(out, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// So much that only the end of it is read.
+	add("akd.log", strings.Repeat("an old line\n", fileWindow/8))
+	add("system-x:default.log", "old")
+	f := Files{Dir: dir}
+	page, err := f.Read(context.Background(), Query{Limit: 5})
+	if err != nil || page.Newest == "" {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	follow := func(after string, want ...string) (last string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		var got []string
+		_ = f.Follow(ctx, Query{After: after}, func(l Line) error {
+			got = append(got, l.Text)
+			if last = l.At; len(got) == len(want) {
+				return errEnough
+			}
+			return nil
+		})
+		if !slices.Equal(got, want) {
+			t.Errorf("%q came, not %q", got, want)
+		}
+		return last
+	}
+	add("akd.log", "one", "two")
+	add("system-x:default.log", "three")
+	last := follow(page.Newest, "one", "two", "three")
+	add("akd.log", "four")
+	if err := os.Truncate(filepath.Join(dir, "system-x:default.log"), 0); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintln(out, "2026-01-02T00:00:00Z the new one")
-	out.Close()
-	select {
-	case l := <-got:
-		if l.Text != "the new one" {
-			t.Errorf("%+v", l)
-		}
-	case <-ctx.Done():
-		t.Error("nothing came")
-	}
+	add("system-x:default.log", "a")
+	follow(last, "four", "a")
 }
 
 // What our daemons write as text has its own time and level; what others write is judged by its words.
@@ -93,7 +125,8 @@ func TestPagesOfLinesOfOneMoment(t *testing.T) {
 	seen := map[string]int{}
 	older := ""
 	for range 20 {
-		lines, next, err := Files{Dir: dir}.Read(context.Background(), Query{Limit: 100, Older: older})
+		page, err := Files{Dir: dir}.Read(context.Background(), Query{Limit: 100, Older: older})
+		lines := page.Lines
 		if err != nil || len(lines) > 100 {
 			t.Fatalf("%v, %d lines", err, len(lines))
 		}
@@ -103,7 +136,7 @@ func TestPagesOfLinesOfOneMoment(t *testing.T) {
 				t.Fatalf("%q is newer than the line before it", l.Text)
 			}
 		}
-		if older = next; older == "" {
+		if older = page.Older; older == "" {
 			break
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -70,7 +71,7 @@ func entry(line []byte) (Line, bool) {
 		}
 	}
 	micros, _ := strconv.ParseInt(e.Time, 10, 64)
-	l := Line{Time: time.UnixMicro(micros).UTC(), Text: Clean(text), cursor: e.Cursor, Level: "info"}
+	l := Line{Time: time.UnixMicro(micros).UTC(), Text: Clean(text), At: e.Cursor, Level: "info"}
 	if priority, err := strconv.Atoi(e.Priority); err == nil {
 		switch {
 		case priority <= 3:
@@ -123,45 +124,69 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 
 var errEnough = errors.New("enough")
 
+// sinceTime begins a position in the journal that is a time, in microseconds: there was no entry to name.
+const sinceTime = "since="
+
 // Read implements Source.
-func (j Journal) Read(ctx context.Context, q Query) ([]Line, string, error) {
+func (j Journal) Read(ctx context.Context, q Query) (Page, error) {
+	begun := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	more := []string{"-r"}
 	if q.Older != "" {
 		more = append(more, "--after-cursor="+q.Older)
 	}
-	lines := []Line{}
+	page := Page{Lines: []Line{}}
 	last := ""
 	err := command.Follow(ctx, &lineWriter{line: func(content []byte) error {
 		l, ok := entry(content)
 		if !ok {
 			return nil
 		}
-		last = l.cursor
-		if q.wants(&l) {
-			lines = append(lines, l)
+		if last = l.At; page.Newest == "" {
+			page.Newest = last
 		}
-		if len(lines) >= q.Limit {
+		if l.At = ""; q.wants(&l) {
+			page.Lines = append(page.Lines, l)
+		}
+		if len(page.Lines) >= q.Limit {
 			cancel()
 			return errEnough
 		}
 		return nil
 	}}, j.argv(q, more...)...)
-	if ctx.Err() != nil { // enough, or out of time: there may be more
-		return lines, last, nil
+	if page.Newest == "" {
+		page.Newest = sinceTime + strconv.FormatInt(begun.UnixMicro(), 10)
 	}
-	return lines, "", err
+	if q.Older != "" {
+		page.Newest = ""
+	}
+	if ctx.Err() != nil { // enough, or out of time: there may be more
+		page.Older = last
+		return page, nil
+	}
+	return page, err
 }
 
 // Follow implements Source.
 func (j Journal) Follow(ctx context.Context, q Query, line func(Line) error) error {
+	from := []string{"-n", "0"}
+	if micros, isTime := strings.CutPrefix(q.After, sinceTime); isTime {
+		at, err := strconv.ParseInt(micros, 10, 64)
+		if err != nil {
+			return err
+		}
+		// systemd.time(7): seconds since the epoch, with a fraction.
+		from = []string{"--no-tail", fmt.Sprintf("--since=@%d.%06d", at/1e6, at%1e6)}
+	} else if q.After != "" {
+		from = []string{"--no-tail", "--after-cursor=" + q.After}
+	}
 	return command.Follow(ctx, &lineWriter{line: func(content []byte) error {
 		if l, ok := entry(content); ok && q.wants(&l) {
 			return line(l)
 		}
 		return nil
-	}}, j.argv(q, "-f", "-n", "0")...)
+	}}, j.argv(q, append(from, "-f")...)...)
 }
 
 // FollowEntries passes on each entry with all its fields, as a line of journalctl's JSON, until ctx ends. args are

@@ -18,7 +18,8 @@ type Line struct {
 	Service string    `json:"service"`
 	Level   string    `json:"level"` // error warning info debug
 	Text    string    `json:"text"`
-	cursor  string
+	// At is where the log is to be followed from behind this line (Query.After). Read leaves it empty.
+	At string `json:"-"`
 }
 
 // Query says which lines are wanted.
@@ -28,14 +29,23 @@ type Query struct {
 	Text    string // contained, whatever its case
 	Older   string // what Read gave with the lines that these are to be before; empty: the newest
 	Limit   int
+	After   string // what Page.Newest or Line.At was: Follow begins behind that; empty: with what comes from now on
+}
+
+// Page is what was found.
+type Page struct {
+	Lines []Line // newest first
+	// Older is not empty when there may be more before them: also when the search ended by its deadline.
+	Older string
+	// Newest is where Follow goes on so that no line is missed and none comes twice; empty when older lines were asked for.
+	Newest string
 }
 
 // Source is where logs are.
 type Source interface {
-	// Read gives the newest lines, newest first. older is not empty when there may be more before them: also when the
-	// search ended by its deadline.
-	Read(ctx context.Context, q Query) (lines []Line, older string, err error)
-	// Follow passes on the lines that come from now on until ctx ends.
+	// Read gives the newest lines.
+	Read(ctx context.Context, q Query) (Page, error)
+	// Follow passes on the lines that come, until ctx ends.
 	Follow(ctx context.Context, q Query, line func(Line) error) error
 }
 

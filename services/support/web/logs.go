@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ const maxLines = 1000
 
 func logQuery(w http.ResponseWriter, r *http.Request) (logs.Query, bool) {
 	v := r.URL.Query()
-	q := logs.Query{Service: v.Get("service"), Level: v.Get("level"), Text: v.Get("text"), Older: v.Get("older"), Limit: 200}
+	q := logs.Query{Service: v.Get("service"), Level: v.Get("level"), Text: v.Get("text"), Older: v.Get("older"), After: v.Get("after"), Limit: 200}
 	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
 		q.Limit = max(1, min(n, maxLines))
 	}
@@ -33,8 +34,15 @@ func logQuery(w http.ResponseWriter, r *http.Request) (logs.Query, bool) {
 		problem.Write(w, http.StatusBadRequest, "invalid_request", "There is no service '"+q.Service+"'.", "The page Services lists them.")
 		return q, false
 	}
+	if !position.MatchString(q.After) {
+		problem.Write(w, http.StatusBadRequest, "invalid_request", "'"+q.After+"' is not a place in a log.", "Give what the last answer had as newest, or leave it out.")
+		return q, false
+	}
 	return q, true
 }
+
+// position is what Page.Newest and Line.At are made of: a cursor of the journal, a time, or names of files with offsets.
+var position = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.,+-]*=[0-9a-f]+;?)*$`)
 
 func (a *API) noLogs(w http.ResponseWriter) bool {
 	if a.Logs == nil {
@@ -48,12 +56,12 @@ func (a *API) readLogs(w http.ResponseWriter, r *http.Request) {
 	if !ok || a.noLogs(w) {
 		return
 	}
-	lines, older, err := a.Logs.Read(r.Context(), q)
+	page, err := a.Logs.Read(r.Context(), q)
 	if err != nil {
 		problem.Write(w, http.StatusServiceUnavailable, "service_unavailable", "The log could not be read: "+err.Error()+".", "Try again; make a support bundle if it lasts.")
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"lines": append([]logs.Line{}, lines...), "older": older})
+	answer(w, http.StatusOK, map[string]any{"lines": append([]logs.Line{}, page.Lines...), "older": page.Older, "newest": page.Newest})
 }
 
 func (a *API) followLogs(w http.ResponseWriter, r *http.Request) {
@@ -61,13 +69,16 @@ func (a *API) followLogs(w http.ResponseWriter, r *http.Request) {
 	if !ok || a.noLogs(w) {
 		return
 	}
-	stream(w, r, func(ctx context.Context, send func(any) error) error {
-		return a.Logs.Follow(ctx, q, func(l logs.Line) error { return send(l) })
+	stream(w, r, func(ctx context.Context, send sender) error {
+		return a.Logs.Follow(ctx, q, func(l logs.Line) error { return send(l.At, l) })
 	})
 }
 
+// sender sends one value; at is where it is gone on behind it, which a browser whose connection broke asks with.
+type sender func(at string, v any) error
+
 // stream answers with server-sent events, one for each value, until the client goes.
-func stream(w http.ResponseWriter, r *http.Request, run func(ctx context.Context, send func(any) error) error) {
+func stream(w http.ResponseWriter, r *http.Request, run func(ctx context.Context, send sender) error) {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -75,10 +86,10 @@ func stream(w http.ResponseWriter, r *http.Request, run func(ctx context.Context
 	defer cancel()
 	_, _ = io.WriteString(w, ": begun\n\n")
 	_ = out.Flush()
-	_ = run(ctx, func(v any) error {
+	_ = run(ctx, func(at string, v any) error {
 		content, err := json.Marshal(v)
 		if err == nil {
-			_, err = fmt.Fprintf(w, "data: %s\n\n", content)
+			_, err = fmt.Fprintf(w, "id: %s\ndata: %s\n\n", at, content)
 		}
 		if err == nil {
 			err = out.Flush()

@@ -79,22 +79,35 @@ func (a *API) followRequests(w http.ResponseWriter, r *http.Request) {
 	if !ok || a.noAccess(w) {
 		return
 	}
-	stream(w, r, func(ctx context.Context, send func(any) error) error {
-		_, seen, more := a.Access.Since(1 << 62)
+	_, seen, _ := a.Access.Since(1 << 62)
+	if text := r.URL.Query().Get("after"); text != "" {
+		after, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || after < 0 {
+			problem.Write(w, http.StatusBadRequest, "invalid_request", "'"+text+"' is not a number of requests.", "Give what the last answer had as seen, or leave it out.")
+			return
+		}
+		// More than there were: supportd began to count anew, and what it has is new to who asks.
+		if seen < after {
+			after = 0
+		}
+		seen = after
+	}
+	stream(w, r, func(ctx context.Context, send sender) error {
 		for {
+			fresh, now, more := a.Access.Since(seen)
+			for i := range fresh {
+				if f.Wants(&fresh[i]) {
+					at := now - int64(len(fresh)-1-i)
+					if err := send(strconv.FormatInt(at, 10), fresh[i]); err != nil {
+						return err
+					}
+				}
+			}
+			seen = now
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-more:
-			}
-			var fresh []logs.Request
-			fresh, seen, more = a.Access.Since(seen)
-			for i := range fresh {
-				if f.Wants(&fresh[i]) {
-					if err := send(fresh[i]); err != nil {
-						return err
-					}
-				}
 			}
 		}
 	})

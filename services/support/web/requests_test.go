@@ -1,9 +1,12 @@
 package web
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -65,5 +68,45 @@ func TestRequestsAreFiltered(t *testing.T) {
 		if w.Code != 400 {
 			t.Errorf("%s: %d", bad, w.Code)
 		}
+	}
+
+	// Followed from where a page was read: what came meanwhile comes, once, and says where to go on.
+	server := httptest.NewServer(http.HandlerFunc(s.followRequests))
+	defer server.Close()
+	w := httptest.NewRecorder()
+	s.readRequests(w, httptest.NewRequest("GET", "/requests", nil))
+	var page struct{ Seen int64 }
+	if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || page.Seen != 5001 {
+		t.Fatalf("%d, %v", page.Seen, err)
+	}
+	send("/api/between", "404", "0.1", "curl/8", "")
+	send("/api/other", "200", "0.1", "curl/8", "")
+	send("/api/last", "404", "0.1", "curl/8", "")
+	for after, want := range map[int64][]string{page.Seen: {"id: 5002\n", "/api/between", "id: 5004\n", "/api/last"}, 5002: {"id: 5004\n", "/api/last"}, 90000: {"/api/between"}} {
+		response, err := http.Get(fmt.Sprintf("%s?status=4xx&after=%d", server.URL, after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(response.Body)
+		for _, text := range want {
+			for {
+				line, err := lines.ReadString('\n')
+				if err != nil {
+					t.Fatalf("after %d: %q did not come: %v", after, text, err)
+				}
+				if strings.Contains(line, text) {
+					break
+				}
+				if strings.Contains(line, "uri") && !strings.Contains(line, want[0]) {
+					t.Errorf("after %d: %s", after, line)
+				}
+			}
+		}
+		response.Body.Close()
+	}
+	w = httptest.NewRecorder()
+	s.followRequests(w, httptest.NewRequest("GET", "/requests/live?after=x", nil))
+	if w.Code != 400 {
+		t.Errorf("%d", w.Code)
 	}
 }

@@ -6571,6 +6571,8 @@ export interface components {
             items: components["schemas"]["LogLine"][];
             /** @description asks for the page before this one; empty: there is none */
             before: string;
+            /** @description follows the log behind this page (`after`); empty for a page of older lines */
+            newest: string;
         };
         Machine: {
             clock: components["schemas"]["MachineClock"];
@@ -24865,6 +24867,7 @@ export interface operations {
                 service?: string;
                 level?: "error" | "warning" | "info" | "debug";
                 search?: string;
+                after?: string;
             };
             header?: never;
             path?: never;
@@ -24990,6 +24993,7 @@ export interface operations {
                 uri?: string;
                 header?: string;
                 misses?: boolean;
+                after?: number;
             };
             header?: never;
             path?: never;

@@ -70,6 +70,12 @@ export function logRoutes(
     clearInterval(timer);
   };
 
+  /** A browser whose connection broke asks again with what it had received last. */
+  const goOn = ({ headers }: FastifyRequest) => {
+    const last = headers['last-event-id'];
+    return typeof last === 'string' && last !== '' ? { after: last } : {};
+  };
+
   return {
     readLogs: ({ query: asked }) => logs.page(asked),
     readRequests: async ({ query: asked }) => {
@@ -79,11 +85,21 @@ export function logRoutes(
       return { items: requests, ...rest };
     },
     followLogs: async ({ query: asked, caller, request, reply }) => {
-      await follow(`/logs/live${logQuery(asked)}`, caller, reply, () => identify(request).role !== null);
+      await follow(
+        `/logs/live${logQuery({ ...asked, ...goOn(request) })}`,
+        caller,
+        reply,
+        () => identify(request).role !== null,
+      );
       return undefined;
     },
     followRequests: async ({ query: asked, caller, request, reply }) => {
-      await follow(`/requests/live${queryText(asked)}`, caller, reply, () => identify(request).role !== null);
+      await follow(
+        `/requests/live${queryText({ ...asked, ...goOn(request) })}`,
+        caller,
+        reply,
+        () => identify(request).role !== null,
+      );
       return undefined;
     },
   };

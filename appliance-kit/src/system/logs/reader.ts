@@ -32,8 +32,12 @@ export class LogReader {
   }
 
   async page(asked: LogQuery): Promise<LogPage> {
-    const { lines, older } = (await this.ask(`/logs${logQuery(asked)}`)) as { lines: LogLine[]; older: string };
-    return { items: lines, before: older };
+    const { lines, older, newest } = (await this.ask(`/logs${logQuery(asked)}`)) as {
+      lines: LogLine[];
+      older: string;
+      newest: string;
+    };
+    return { items: lines, before: older, newest };
   }
 
   /** The lines between two times in milliseconds, the oldest first; `all`: nothing of that time was out of reach. */

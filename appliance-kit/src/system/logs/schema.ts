@@ -8,7 +8,17 @@ const Level = Type.Optional(
 );
 const Search = Type.Optional(Type.String({ maxLength: 256, description: 'contained in the line, whatever its case' }));
 
-export const LiveLogQuery = closed({ service: Service, level: Level, search: Search });
+export const LiveLogQuery = closed({
+  service: Service,
+  level: Level,
+  search: Search,
+  after: Type.Optional(
+    Type.String({
+      maxLength: 1024,
+      description: 'where it is followed from: `newest` of a page; from now on without it',
+    }),
+  ),
+});
 export const LogQuery = closed({
   service: Service,
   level: Level,
@@ -29,6 +39,7 @@ export type LogLine = Static<typeof LogLine>;
 export const LogPage = component('LogPage', {
   items: Type.Array(LogLine, { description: 'the newest first' }),
   before: Type.String({ description: 'asks for the page before this one; empty: there is none' }),
+  newest: Type.String({ description: 'follows the log behind this page (`after`); empty for a page of older lines' }),
 });
 export type LogPage = Static<typeof LogPage>;
 
@@ -41,7 +52,12 @@ const filter = {
   ),
   misses: Type.Optional(Type.Boolean({ description: 'only what a cache did not have' })),
 };
-export const LiveRequestQuery = closed(filter);
+export const LiveRequestQuery = closed({
+  ...filter,
+  after: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'where they are followed from: `seen` of a page; from now on without it' }),
+  ),
+});
 export const RequestQuery = closed({ ...filter, limit: Limit });
 export const HttpRequest = component('HttpRequest', {
   time: Time,

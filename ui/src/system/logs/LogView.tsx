@@ -54,8 +54,9 @@ export function LogView({ filter, follow = true }: { filter: LogFilter; follow?:
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
+  const after = data?.pages[0]?.newest;
   const stream = useStream<LogLine>(
-    live && data !== undefined ? `/api/logs/live${queryOf({ ...filter })}` : null,
+    live && after !== undefined ? `/api/logs/live${queryOf({ ...filter, after })}` : null,
     MAX_LIVE,
   );
   if (data === undefined) return <Waiting on={{ error, refetch }} />;

@@ -86,7 +86,7 @@ function Requests({ filter }: { filter: Filter }) {
     retry: false,
   });
   const stream = useStream<Request>(
-    live && data !== undefined ? `/api/web-requests/live${queryOf(query)}` : null,
+    live && data !== undefined ? `/api/web-requests/live${queryOf({ ...query, after: data.seen })}` : null,
     SHOWN,
   );
   if (data === undefined) return <Waiting on={{ error }} />;
