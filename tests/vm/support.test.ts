@@ -208,6 +208,29 @@ test('support', async (t) => {
     assert.ok(kept <= 520, `${kept} MB of cores`);
   });
 
+  await step('a log is followed from where a page of it was read: nothing between is missed', async () => {
+    const url = `http://127.0.0.1:${await machine.forward('/run/cistern/supportd/http.sock')}`;
+    // With an entry to go on behind, and with none: the time of the reading.
+    for (const service of ['akd', 'notehere']) {
+      const reply = await fetch(`${url}/logs?service=${service}&limit=1`);
+      const { newest } = (await reply.json()) as { newest: string };
+      assert.match(newest, service === 'akd' ? /^s=/ : /^since=\d+$/);
+      await machine.sh(
+        `systemd-run --quiet --wait --unit=cistern-${service === 'akd' ? 'akd-note' : service} echo a note that came between`,
+      );
+      const followed = service === 'akd' ? '' : `service=${service}&`;
+      const live = await fetch(`${url}/logs/live?${followed}text=came+between&after=${encodeURIComponent(newest)}`, {
+        signal: AbortSignal.timeout(30_000),
+      });
+      let came = '';
+      for await (const chunk of live.body as unknown as AsyncIterable<Uint8Array>) {
+        came += Buffer.from(chunk).toString();
+        if (came.includes('a note that came between')) break;
+      }
+      assert.match(came, /^id: s=\S+$/m, service);
+    }
+  });
+
   await step('akd is dead: the page of supportd, in a browser', async () => {
     await dead('cistern-akd.service');
     await page.goto(`${machine.url}/support/`);
