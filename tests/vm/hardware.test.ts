@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Person } from '../stack/api.ts';
+import { bmc } from './bmc.ts';
 import { endsClean } from './clean.ts';
 import { Machine } from './machine.ts';
 import { fromFat, qemuImg } from './qemu.ts';
@@ -164,3 +165,57 @@ test('hardware', async (t) => {
     await until('it has started again', 400, async () => (await boot()) !== before, 2_000);
   });
 });
+
+const silent = 'a management controller answers late, falls silent, and answers again';
+if (wantsVariant(silent))
+  test(silent, async (t) => {
+    const dir = emptyFolder('controller');
+    const controller = await bmc(t, dir);
+    const machine = await Machine.create(dir, image(), { disks: [], systemDisk: '8G', devices: controller.devices });
+    const watch = endsClean(t, machine, Math.floor(Date.now() / 1000));
+    await machine.start();
+    await machine.waitForSsh(300);
+    await setUpToPool(machine);
+    const api = await apiOf(machine);
+    // The clock is moved below; nothing may set it back meanwhile.
+    await machine.sh('systemctl stop systemd-timesyncd');
+    watch.expect(/^kernel: ipmi_si /);
+    const now = async () => (await api.get<Hardware>('GET', '/api/hardware')).controller;
+    const alert = async () =>
+      (await api.get<{ items: Alert[] }>('GET', '/api/alerts?state=active&limit=100')).items.find(
+        (one) => one.class === 'controller.silent',
+      );
+    const answers = (what: string, seconds: number) =>
+      until(what, seconds, async () => (await now()).state === 'answers', 1000);
+    await answers('the controller answers', 180);
+
+    // As one does that is busy: for twenty seconds it says nothing to what it is asked by the start.
+    controller.silence();
+    await machine.sh('systemctl restart cistern-akd');
+    await new Promise((resolve) => setTimeout(resolve, 20_000));
+    controller.wake();
+    await answers('it has answered late', 120);
+
+    controller.silence();
+    const said = await until('it is silent', 400, async () => {
+      const one = await now();
+      return one.state === 'silent' && one;
+    });
+    t.diagnostic(said.sentence);
+    assert.match(said.sentence, /did not answer within 90 seconds/);
+    assert.equal(await alert(), undefined, 'its own update takes minutes');
+    const began = Date.now();
+    await api.get('GET', '/api/hardware');
+    assert.ok(Date.now() - began < 10_000, 'the page does not wait for it');
+    await machine.sh('date -s "+16 minutes" >/dev/null');
+    const raised = await until('it is an alert', 120, alert, 1000);
+    assert.match(raised.text, /did not answer within 90 seconds/);
+
+    // Asked again at once by a start of akd, instead of after the rest that one gets which took so long.
+    await machine.sh('systemctl restart cistern-akd');
+    await until('management answers', 120, async () => (await api.ask('GET', '/api/status')).status === 200, 1000);
+    assert.ok(await alert(), 'a restart ends no alert');
+    controller.wake();
+    await answers('it answers again', 300);
+    await until('its alert ends', 120, async () => (await alert()) === undefined, 1000);
+  });
