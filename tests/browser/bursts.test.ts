@@ -180,4 +180,15 @@ test('a burst is one line on Status and Alerts; it opens to pages of its alerts,
   await log.getByRole('link', { name: 'host="h995", version="v3"' }).waitFor();
   assert.equal(await log.getByRole('row').count(), 12);
   await lookAt(page, 'bursts-log');
+
+  await page.getByRole('link', { name: 'Times' }).click();
+  // A thousand alerts, one burst, which is acknowledged and over.
+  const row = page.getByRole('grid', { name: /^Times by class/ }).getByRole('row', { name: /threshold\.exceeded/ });
+  await row.getByText('1,000 alerts').waitFor();
+  await row
+    .getByText(/^(at once|\d+ (second|minute))/)
+    .nth(1)
+    .waitFor();
+  assert.equal(await row.getByText('not over').count(), 0);
+  await lookAt(page, 'alert-times');
 });

@@ -170,6 +170,7 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
     (page) =>
       page.getByRole('list', { name: 'Active alerts' }).getByText('Store is taking samples in').first().waitFor(),
   ],
+  ['alerts-times', '/alerts/times', (page) => page.getByRole('grid', { name: 'Times by month' }).waitFor()],
   ['alerts-log', '/alerts/log', (page) => page.getByRole('list', { name: 'All alerts' }).waitFor()],
   ['alerts-thresholds', '/alerts/thresholds', (page) => page.getByText(/^Beyond the limit/).waitFor()],
   [

@@ -183,6 +183,12 @@ export const silencesQuery = queryOptions({
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/silences', { signal }))).items,
   refetchInterval: SAFETY_NET,
 });
+export const alertTimesQuery = queryOptions({
+  queryKey: ['alert-times'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/alert-times', { signal }))).items,
+  // Worked out over 400 days of alerts; what is raised while it is looked at does not change it much.
+  staleTime: 60_000,
+});
 export const alertClassesQuery = queryOptions({
   queryKey: ['alert-classes'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/alert-classes', { signal }))).items,

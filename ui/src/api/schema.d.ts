@@ -612,6 +612,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/alert-times": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How long alerts took to be sent, acknowledged and cleared, by month and class
+         * @description Needs: viewer.
+         */
+        get: operations["listAlertTimes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/alert-groups": {
         parameters: {
             query?: never;
@@ -5149,6 +5169,33 @@ export interface components {
             groups: number;
             /** @description the worst of them, the newest of these first */
             worst: components["schemas"]["AlertGroup"][];
+        };
+        /** @description How long after the first alert of a burst a destination took the message, somebody acknowledged one, and the last was cleared */
+        AlertTimes: {
+            /** @description of UTC, in which the first alert was raised */
+            month: string;
+            class: string | null;
+            /** @description groups of alerts that were raised together */
+            bursts: number;
+            alerts: number;
+            told: {
+                /** @description bursts of which that is known */
+                count: number;
+                medianSeconds: number | null;
+                p90Seconds: number | null;
+            };
+            acknowledged: {
+                /** @description bursts of which that is known */
+                count: number;
+                medianSeconds: number | null;
+                p90Seconds: number | null;
+            };
+            cleared: {
+                /** @description bursts of which that is known */
+                count: number;
+                medianSeconds: number | null;
+                p90Seconds: number | null;
+            };
         };
         Annotation: {
             /** @description ISO 8601 time in UTC */
@@ -10829,6 +10876,55 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAlertTimes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["AlertTimes"][];
+                    };
+                };
             };
             /** @description Not signed in */
             401: {

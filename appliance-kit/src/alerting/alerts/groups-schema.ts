@@ -53,6 +53,27 @@ export const AlertGroup = component(
 );
 export type AlertGroup = Static<typeof AlertGroup>;
 
+const Took = closed({
+  count: Type.Integer({ minimum: 0, description: 'bursts of which that is known' }),
+  medianSeconds: nullable(Type.Number({ minimum: 0, description: 'half of them took no longer' })),
+  p90Seconds: nullable(Type.Number({ minimum: 0, description: 'nine of ten took no longer' })),
+});
+
+export const AlertTimes = component(
+  'AlertTimes',
+  {
+    month: Type.String({ pattern: '^\\d{4}-\\d{2}$', description: 'of UTC, in which the first alert was raised' }),
+    class: nullable(Type.String({ description: 'null: all classes' })),
+    bursts: Type.Integer({ minimum: 1, description: 'groups of alerts that were raised together' }),
+    alerts: Type.Integer({ minimum: 1 }),
+    told: Took,
+    acknowledged: Took,
+    cleared: Took,
+  },
+  'How long after the first alert of a burst a destination took the message, somebody acknowledged one, and the last was cleared',
+);
+export type AlertTimes = Static<typeof AlertTimes>;
+
 export const AlertGroupQuery = closed({
   ...filter,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),

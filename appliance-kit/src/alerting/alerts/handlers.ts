@@ -11,6 +11,7 @@ import type { Alerts } from './alerts.ts';
 import { exported } from './export.ts';
 import type { routes } from './routes.ts';
 import type { Routing } from './routing.ts';
+import { Times } from './times.ts';
 
 export function alertRoutes(parts: {
   alerts: Alerts;
@@ -22,6 +23,7 @@ export function alertRoutes(parts: {
 }): Handlers<typeof routes> {
   const { alerts, routing, silences, clock, db, audit } = parts;
   const { groups } = alerts;
+  const times = new Times(db, clock);
   const places = new Places(4, 2, 'exports of alerts are under way');
   return {
     listAlerts: ({ query }) => ({ items: alerts.list(query) }),
@@ -54,6 +56,7 @@ export function alertRoutes(parts: {
         return alert;
       }),
     getAlertSummary: () => groups.summary(),
+    listAlertTimes: () => ({ items: times.list() }),
     listAlertGroups: ({ query }) => ({ items: groups.list(query) }),
     getAlertGroup: ({ params }) => groups.get(params.id),
     listAlertsOfGroup: ({ params, query }) => groups.members(params.id, query),

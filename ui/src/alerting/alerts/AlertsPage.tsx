@@ -1,4 +1,4 @@
-// The parts of Alerts: active alerts, the log, rules, silences, the catalogue and destinations.
+// The parts of Alerts: active alerts, the log, how long they took, rules, silences, the catalogue and destinations.
 import { Button, EmptyState, EmptyStateBody } from '@patternfly/react-core';
 import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
 import { useQuery } from '@tanstack/react-query';
@@ -19,10 +19,12 @@ import { AlertLog } from './AlertLog.tsx';
 import { AlertPage } from './AlertPage.tsx';
 import { GroupList } from './GroupList.tsx';
 import { GroupPage } from './GroupPage.tsx';
+import { Times } from './Times.tsx';
 
 const tabs = [
   ['active', 'Active'],
   ['log', 'Log'],
+  ['times', 'Times'],
   ['thresholds', 'Threshold rules'],
   ['silences', 'Silences'],
   ['catalogue', 'Catalogue'],
@@ -101,6 +103,7 @@ export default function AlertsPage() {
     >
       {tab === 'active' && <Active />}
       {tab === 'log' && <AlertLog />}
+      {tab === 'times' && <Times />}
       {tab === 'thresholds' && <Thresholds />}
       {tab === 'silences' && <Silences />}
       {tab === 'catalogue' && <Catalogue />}
