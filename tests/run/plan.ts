@@ -18,7 +18,7 @@ export const budgets: Readonly<Record<string, number>> = {
   vm: 31,
 };
 /** Of the whole run, from its start to its end: with an empty cache, and with a full one. */
-export const wholeMinutes = { cold: 35.5, warm: 29.5 };
+export const wholeMinutes = { cold: 38, warm: 32 };
 
 /**
  * How far what needs machines goes before others: one runs at a time, and the whole run waits for that row. A browser
@@ -147,7 +147,16 @@ export const goModules = ['services', 'tests/conformance'] as const;
 function goJobs({ file, name }: Selection): Job[] {
   const make = (module: string, packages: readonly string[]): Job => ({
     ...{ part: 'go', name: `go-${module}`, cwd: path.join(root, module), format: 'go', minutes: 30 },
-    argv: ['go', 'test', '-json', ...(name === undefined ? [] : ['-count=1', '-run', name]), ...packages],
+    // Go's own ten minutes are for one package on a machine that does nothing else.
+    argv: [
+      'go',
+      'test',
+      '-json',
+      '-timeout',
+      '25m',
+      ...(name === undefined ? [] : ['-count=1', '-run', name]),
+      ...packages,
+    ],
     ...{ after: ['prepare-tools', 'prepare-programs'], repeat: './build.sh test go --', priority: 55, nice: BACK },
     // Its tests wait for processes and times of their own more than half of their time.
     slots: 0.5,
