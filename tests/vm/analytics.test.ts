@@ -122,7 +122,7 @@ function fetchOf(port: number, path: string, headers: Record<string, string>): P
 async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promise<void> {
   const step = rowOf(t, () => ({ machine }));
   const tracerd = new Tracerd(await machine.forward('/run/cistern/tracerd/http.sock'));
-  const recorded = ['io.ops[disk]', 'io.ops[latency]', 'io.ops'];
+  const recorded = ['io.ops[disk]', 'io.ops[latency]', 'io.ops', 'dataset.bytes[filesystem]'];
 
   await step('idle it needs little: memory, and a processor for what is always on', async () => {
     await until('it records', 60, async () => (await tracerd.get('cpu.utilization[mode]')).state === 'recording');
@@ -180,86 +180,96 @@ async function analyticsOf(t: TestContext, machine: Machine, api: Person): Promi
     },
   );
 
-  await step('dd on a pool: operations by disk and their latencies are those that the kernel counts', async () => {
-    for (const name of recorded) await tracerd.record(name);
-    await until(
-      'the disks are traced',
-      120,
-      async () =>
-        (await Promise.all(recorded.map((name) => tracerd.get(name)))).every(({ state }) => state === 'recording'),
-      1000,
-    );
-    // The load lies well within the time that is compared, so that a second's label may be a second off (dtrace is woken
-    // late on a busy machine). At both ends is what the machine does by itself: of each disk, three seconds of it may be in
-    // one count and not in the other.
-    const quiet = 6;
-    const alone = await diskstats(machine);
-    const aloneFrom = await guestTime(machine);
-    await sleep(quiet);
-    const before = await diskstats(machine);
-    const from = await guestTime(machine);
-    const edges = new Map<string, { operations: number; seconds: number }>();
-    for (const [disk, { operations, seconds: time }] of before) {
-      const there = alone.get(disk) ?? { operations: 0, seconds: 0 };
-      edges.set(disk, {
-        operations: (3 * (operations - there.operations)) / (from - aloneFrom),
-        seconds: (3 * (time - there.seconds)) / (from - aloneFrom),
-      });
-    }
-    await sleep(quiet);
-    await machine.sh('zfs create -o compression=off -o recordsize=128k -o mountpoint=/srv/load tank/load');
-    await machine.sh('dd if=/dev/urandom of=/srv/load/file bs=1M count=150 conv=fsync status=none; zpool sync tank');
-    await machine.sh('echo 3 >/proc/sys/vm/drop_caches; zpool sync tank');
-    await sleep(quiet);
-    const after = await diskstats(machine);
-    const to = await guestTime(machine);
-    await until('the seconds are stored', 30, async () => {
-      const [last] = await query(api, 'timestamp(cistern_io_ops{dataset="io.ops"})');
-      return last !== undefined && Number(last.value[1]) > to + 2;
-    });
-    const [first, end] = [Math.floor(from), Math.ceil(to)];
-    const counted = new Map(
-      (await query(api, `sum_over_time(cistern_io_ops{dataset="io.ops[disk]"}[${end - first}s])`, end)).map(
-        ({ metric, value }) => [metric.disk ?? 'all', Number(value[1])],
-      ),
-    );
-    const [all, edge] = [
-      { operations: 0, seconds: 0 },
-      { operations: 0, seconds: 0 },
-    ];
-    for (const [disk, { operations, seconds: time }] of after) {
-      const there = operations - (before.get(disk)?.operations ?? 0);
-      const own = edges.get(disk) ?? { operations: 0, seconds: 0 };
-      all.operations += there;
-      all.seconds += time - (before.get(disk)?.seconds ?? 0);
-      edge.operations += own.operations;
-      edge.seconds += own.seconds;
-      // The system's own disk works before and after as well; of it there is too little.
-      if (there < 600) continue;
-      const traced = counted.get(disk) ?? 0;
-      t.diagnostic(`${disk}: ${traced} operations traced, ${there} counted by the kernel`);
-      assert.ok(
-        Math.abs(traced - there) <= 0.05 * there + own.operations,
-        `${disk}: ${traced} traced, ${there} counted`,
+  await step(
+    'dd on a pool: bytes by dataset, operations by disk and their latencies are those of the kernel',
+    async () => {
+      for (const name of recorded) await tracerd.record(name);
+      await until(
+        'the disks are traced',
+        120,
+        async () =>
+          (await Promise.all(recorded.map((name) => tracerd.get(name)))).every(({ state }) => state === 'recording'),
+        1000,
       );
-    }
-    assert.ok(all.operations > 2000, `${all.operations} operations`);
-    t.diagnostic(`of itself the machine does ${(edge.operations / 3).toFixed(0)} operations a second`);
-    const near = (traced: number) => Math.abs(traced - all.operations) <= 0.05 * all.operations + edge.operations;
-    assert.ok(near(counted.get('all') ?? 0), `${counted.get('all')} of ${all.operations}`);
-    const range = `query=${encodeURIComponent('cistern_io_ops{dataset="io.ops[latency]"}')}&start=${first}&end=${end}`;
-    const latency = await api.get<{ count: number; sum: number }>('GET', `/api/v1/histogram/distribution?${range}`);
-    t.diagnostic(
-      `latency: ${latency.count} operations, ${latency.sum.toFixed(2)} s; the kernel: ${all.operations}, ${all.seconds.toFixed(2)} s`,
-    );
-    assert.ok(near(latency.count), `${latency.count} of ${all.operations}`);
-    assert.ok(
-      Math.abs(latency.sum - all.seconds) <= 0.05 * all.seconds + edge.seconds + 0.1,
-      `${latency.sum} s of ${all.seconds} s`,
-    );
-    const traced = await tracerd.get('io.ops[disk]');
-    t.diagnostic(`io.ops[disk]: ${(traced.cpuRatio * 100).toFixed(1)} % of a processor, ${traced.drops} drops`);
-  });
+      // The load lies well within the time that is compared, so that a second's label may be a second off (dtrace is woken
+      // late on a busy machine). At both ends is what the machine does by itself: of each disk, three seconds of it may be in
+      // one count and not in the other.
+      const quiet = 6;
+      const alone = await diskstats(machine);
+      const aloneFrom = await guestTime(machine);
+      await sleep(quiet);
+      const before = await diskstats(machine);
+      const from = await guestTime(machine);
+      const edges = new Map<string, { operations: number; seconds: number }>();
+      for (const [disk, { operations, seconds: time }] of before) {
+        const there = alone.get(disk) ?? { operations: 0, seconds: 0 };
+        edges.set(disk, {
+          operations: (3 * (operations - there.operations)) / (from - aloneFrom),
+          seconds: (3 * (time - there.seconds)) / (from - aloneFrom),
+        });
+      }
+      await sleep(quiet);
+      await machine.sh('zfs create -o compression=off -o recordsize=128k -o mountpoint=/srv/load tank/load');
+      await machine.sh('dd if=/dev/urandom of=/srv/load/file bs=1M count=150 conv=fsync status=none; zpool sync tank');
+      await machine.sh('echo 3 >/proc/sys/vm/drop_caches; zpool sync tank');
+      await sleep(quiet);
+      const after = await diskstats(machine);
+      const to = await guestTime(machine);
+      await until('the seconds are stored', 30, async () => {
+        const [last] = await query(api, 'timestamp(cistern_io_ops{dataset="io.ops"})');
+        return last !== undefined && Number(last.value[1]) > to + 2;
+      });
+      const [first, end] = [Math.floor(from), Math.ceil(to)];
+      const counted = new Map(
+        (await query(api, `sum_over_time(cistern_io_ops{dataset="io.ops[disk]"}[${end - first}s])`, end)).map(
+          ({ metric, value }) => [metric.disk ?? 'all', Number(value[1])],
+        ),
+      );
+      // Of the dataset nothing else writes, and each byte is counted once.
+      const written = await query(
+        api,
+        `sum_over_time(cistern_dataset_bytes{dataset="dataset.bytes[filesystem]", filesystem="tank/load"}[${end - first}s])`,
+        end,
+      );
+      assert.equal(Number(written[0]?.value[1]), 150 * 2 ** 20, JSON.stringify(written));
+      const [all, edge] = [
+        { operations: 0, seconds: 0 },
+        { operations: 0, seconds: 0 },
+      ];
+      for (const [disk, { operations, seconds: time }] of after) {
+        const there = operations - (before.get(disk)?.operations ?? 0);
+        const own = edges.get(disk) ?? { operations: 0, seconds: 0 };
+        all.operations += there;
+        all.seconds += time - (before.get(disk)?.seconds ?? 0);
+        edge.operations += own.operations;
+        edge.seconds += own.seconds;
+        // The system's own disk works before and after as well; of it there is too little.
+        if (there < 600) continue;
+        const traced = counted.get(disk) ?? 0;
+        t.diagnostic(`${disk}: ${traced} operations traced, ${there} counted by the kernel`);
+        assert.ok(
+          Math.abs(traced - there) <= 0.05 * there + own.operations,
+          `${disk}: ${traced} traced, ${there} counted`,
+        );
+      }
+      assert.ok(all.operations > 2000, `${all.operations} operations`);
+      t.diagnostic(`of itself the machine does ${(edge.operations / 3).toFixed(0)} operations a second`);
+      const near = (traced: number) => Math.abs(traced - all.operations) <= 0.05 * all.operations + edge.operations;
+      assert.ok(near(counted.get('all') ?? 0), `${counted.get('all')} of ${all.operations}`);
+      const range = `query=${encodeURIComponent('cistern_io_ops{dataset="io.ops[latency]"}')}&start=${first}&end=${end}`;
+      const latency = await api.get<{ count: number; sum: number }>('GET', `/api/v1/histogram/distribution?${range}`);
+      t.diagnostic(
+        `latency: ${latency.count} operations, ${latency.sum.toFixed(2)} s; the kernel: ${all.operations}, ${all.seconds.toFixed(2)} s`,
+      );
+      assert.ok(near(latency.count), `${latency.count} of ${all.operations}`);
+      assert.ok(
+        Math.abs(latency.sum - all.seconds) <= 0.05 * all.seconds + edge.seconds + 0.1,
+        `${latency.sum} s of ${all.seconds} s`,
+      );
+      const traced = await tracerd.get('io.ops[disk]');
+      t.diagnostic(`io.ops[disk]: ${(traced.cpuRatio * 100).toFixed(1)} % of a processor, ${traced.drops} drops`);
+    },
+  );
 
   await step(
     'a slow disk is a line of its own in the heatmap; drilling down finds it, and who waits for it',

@@ -94,6 +94,17 @@ var disks = []*Statistic{
 	},
 }
 
+func ofDatasets(name, title, unit, check, read string) *Statistic {
+	return &Statistic{
+		Name: name, Title: title, Unit: unit, Kind: Amount, Source: Counter, Cost: "low",
+		Missing: map[Platform]string{Illumos: "The kstats of datasets that illumos has are not read yet."},
+		Check:   check, Read: read,
+		Next: []string{"arc.accesses", "disk.bytes"},
+		// The label "dataset" is the name of what is recorded.
+		Breakdowns: []Breakdown{{Name: "filesystem", Title: "by dataset"}, {Name: "pool", Title: "by pool"}, choice("type", "by type", "read", "write")},
+	}
+}
+
 var zfs = []*Statistic{
 	{
 		Name: "arc.accesses", Title: "ZFS cache accesses", Unit: "operations", Kind: Amount, Source: Counter, Cost: "none", Always: []string{"", "result"},
@@ -125,6 +136,12 @@ var zfs = []*Statistic{
 			latency("by latency"),
 		},
 	},
+	ofDatasets("dataset.ops", "ZFS I/O by dataset", "operations",
+		"Which file system or volume is it that is busy?",
+		"Reads and writes that programs have asked of each mounted file system and each volume, before the cache: what the ARC answers is in it, and no disk has seen it."),
+	ofDatasets("dataset.bytes", "ZFS bytes by dataset", "bytes",
+		"To see what is read and written, dataset by dataset: beside the compression ratio and the processors it says what a compression saves, and costs.",
+		"Bytes that programs have read from and written to each dataset, before compression and before the cache. What disks get is less where data is compressed, and more by mirrors and parity."),
 	{
 		Name: "txg.syncs", Title: "ZFS transaction groups", Unit: "operations", Kind: Amount, Source: Counter, Cost: "low",
 		Missing: map[Platform]string{Illumos: "illumos keeps no table of transaction groups."},

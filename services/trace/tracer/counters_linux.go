@@ -17,10 +17,14 @@ import (
 type sources struct {
 	*shared
 	root string
+	// Of all datasets, for two statistics.
+	ofDatasets poll
 }
 
 func newSources(config Config) *sources {
-	return &sources{shared: newShared(config), root: config.Root}
+	s := &sources{shared: newShared(config), root: config.Root}
+	s.ofDatasets = poll{who: "the kernel", every: time.Second, read: s.datasetTotals}
+	return s
 }
 
 func (s *sources) reader(p partition) reader {
@@ -55,6 +59,8 @@ func (s *sources) reader(p partition) reader {
 		return reader{totals, s.zil(map[string]string{"zil_itx_metaslab_normal_bytes": "normal", "zil_itx_metaslab_slog_bytes": "slog"})}
 	case "txg.syncs", "txg.time":
 		return reader{events, s.transactionGroups(p.statistic == "txg.time")}
+	case "dataset.ops", "dataset.bytes":
+		return reader{totals, s.datasets(p.statistic == "dataset.bytes")}
 	case "vdev.ops":
 		return reader{totals, s.vdevs()}
 	}
@@ -401,9 +407,62 @@ func (s *sources) transactionGroups(times bool) func(time.Duration) ([]row, erro
 	}
 }
 
+// datasetTotals are the counters of each dataset that is in use; read once for both statistics that are made of them. Each has a file
+// of its own (dataset_kstats.c of OpenZFS), and there may be thousands: they are read no more often than takes a hundredth of
+// a processor.
+func (s *sources) datasetTotals() ([]row, error) {
+	began := time.Now()
+	files, err := filepath.Glob(filepath.Join(s.root, "proc/spl/kstat/zfs/*/objset-*"))
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // unmounted meanwhile
+		}
+		values := map[string]string{}
+		for line := range strings.Lines(string(text)) {
+			// A name, a type, and what is behind it: names of datasets have blanks in them.
+			name, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+			if _, value, ok := strings.Cut(strings.TrimLeft(rest, " "), " "); ok {
+				values[name] = strings.TrimLeft(value, " ")
+			}
+		}
+		dataset := values["dataset_name"]
+		if dataset == "" {
+			continue
+		}
+		pool, _, _ := strings.Cut(dataset, "/")
+		rows = append(rows,
+			row{at: []string{dataset, pool, "read"}, number: []float64{number(values["reads"]), number(values["nread"])}},
+			row{at: []string{dataset, pool, "write"}, number: []float64{number(values["writes"]), number(values["nwritten"])}})
+	}
+	s.ofDatasets.mu.Lock()
+	s.ofDatasets.every = min(30*time.Second, max(time.Second, 100*time.Since(began)))
+	s.ofDatasets.mu.Unlock()
+	return rows, nil
+}
+
+func (s *sources) datasets(bytes bool) func(time.Duration) ([]row, error) {
+	return func(elapsed time.Duration) ([]row, error) {
+		all, err := s.ofDatasets.latest(elapsed)
+		rows := make([]row, 0, len(all))
+		for _, one := range all {
+			value := one.number[0]
+			if bytes {
+				value = one.number[1]
+			}
+			rows = append(rows, row{at: one.at, value: value})
+		}
+		return rows, err
+	}
+}
+
 // vdevs: how long ZFS' requests took on each vdev, with the time in its own queues.
 func (s *sources) vdevs() func(time.Duration) ([]row, error) {
-	return (&poll{every: time.Second, read: func() ([]row, error) {
+	return (&poll{who: "zpool", every: time.Second, read: func() ([]row, error) {
 		pools, err := s.pools()
 		if err != nil {
 			return nil, err

@@ -23,6 +23,11 @@ func TestSources(t *testing.T) {
 	arc := func(hits int) string {
 		return fmt.Sprintf("9 1 0x01 147 39984 1 2\nname type data\ndemand_data_hits 4 %d\ndemand_data_iohits 4 1\ndemand_data_misses 4 7\nsize 4 1000\ndata_size 4 600\nmetadata_size 4 300\n", hits)
 	}
+	// As OpenZFS 2.3 prints it (dataset_kstats.c, spl-kstat.c).
+	objset := func(name string, operations, bytes int) string {
+		return fmt.Sprintf("38 1 0x01 7 2160 5105066574 16424263245826\n%-31s %-4s %s\n%-31s %-4d %s\n%-31s %-4d %d\n%-31s %-4d %d\n%-31s %-4d %d\n%-31s %-4d %d\n",
+			"name", "type", "data", "dataset_name", 7, name, "writes", 4, operations, "nwritten", 4, bytes, "reads", 4, 2*operations, "nread", 4, 2*bytes)
+	}
 	put(t, root, map[string]string{
 		"proc/stat":                   "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 100 0 50 850 0 0 0 0 0 0\ncpu1 0 0 0 1000 0 0 0 0 0 0\nintr 1\n",
 		"proc/meminfo":                "MemTotal: 1000 kB\nMemFree: 100 kB\nBuffers: 50 kB\nCached: 200 kB\nShmem: 10 kB\nAnonPages: 300 kB\n",
@@ -32,6 +37,7 @@ func TestSources(t *testing.T) {
 		"proc/spl/kstat/zfs/zil":      "23 1\nname type data\nzil_commit_count 4 100\nzil_itx_metaslab_normal_bytes 4 4096\nzil_itx_metaslab_slog_bytes 4 0\n",
 		"proc/spl/kstat/zfs/tank/txgs": "txg birth state ndirty nread nwritten reads writes otime qtime wtime stime\n" +
 			"5 1 C 0 0 581632 0 122 1 2 3 4\n6 2 S 0 0 0 0 0 1 2 3 0\n",
+		"proc/spl/kstat/zfs/tank/objset-0x36": objset("tank/my home", 10, 1000), "proc/spl/kstat/zfs/tank/objset-0x44": objset("tank/quiet", 5, 5),
 		"proc/7/stat": stat(7, "a) b (c", 100, 10), "proc/8/stat": stat(8, "idle", 5, 0),
 	})
 	pool := filepath.Join(root, "zpool")
@@ -101,13 +107,26 @@ func TestSources(t *testing.T) {
 		"proc/spl/kstat/zfs/zil":      "23 1\nname type data\nzil_commit_count 4 103\nzil_itx_metaslab_normal_bytes 4 8192\nzil_itx_metaslab_slog_bytes 4 0\n",
 		"proc/spl/kstat/zfs/tank/txgs": "txg birth state ndirty nread nwritten reads writes otime qtime wtime stime\n" +
 			"5 1 C 0 0 581632 0 122 1 2 3 4\n6 2 C 0 0 606208 0 97 5000000000 0 0 250000000\n7 3 O 0 0 0 0 0 0 0 0 0\n",
-		"proc/7/stat": stat(7, "a) b (c", 150, 10),
-		"iostat":      iostat(13),
+		"proc/7/stat":                         stat(7, "a) b (c", 150, 10),
+		"proc/spl/kstat/zfs/tank/objset-0x36": objset("tank/my home", 13, 5096),
+		"iostat":                              iostat(13),
 	})
 	time.Sleep(1100 * time.Millisecond)
 	round0 := round(time.Second) // starts the reading of zpool that the next round gets
-	late := round(time.Second)
-	for until = time.Now().Add(time.Minute); !strings.HasPrefix(late["vdev.ops[type]"], "3") && time.Now().Before(until); late = round(time.Second) {
+	// Each comes in a round of its own: what is read beside may be done between two statistics of one.
+	late, byDataset := map[string]string{}, map[string]string{}
+	found := round0
+	for until = time.Now().Add(time.Minute); (len(late) < 3 || len(byDataset) < 8) && time.Now().Before(until); found = round(time.Second) {
+		for name, got := range found {
+			if got == "" || got[0] == '0' {
+				continue
+			}
+			if strings.HasPrefix(name, "dataset.") {
+				byDataset[name] = got
+			} else if slices.Contains([]string{"vdev.ops[latency]", "vdev.ops[vdev]", "vdev.ops[type]"}, name) {
+				late[name] = got
+			}
+		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	page := float64(os.Getpagesize())
@@ -134,5 +153,13 @@ func TestSources(t *testing.T) {
 	}
 	if late["vdev.ops[latency]"] != "3 7.8e-4×3" || late["vdev.ops[vdev]"] != "3 scsi-A:3" || late["vdev.ops[type]"] != "3 read:3" {
 		t.Errorf("%q %q", late["vdev.ops[latency]"], late["vdev.ops[vdev]"])
+	}
+	want := map[string]string{
+		"dataset.ops": "9", "dataset.ops[filesystem]": "9 tank/my home:9", "dataset.ops[pool]": "9 tank:9", "dataset.ops[type]": "9 read:6 write:3",
+		"dataset.bytes": "1.229e+04", "dataset.bytes[filesystem]": "1.229e+04 tank/my home:1.229e+04", "dataset.bytes[pool]": "1.229e+04 tank:1.229e+04",
+		"dataset.bytes[type]": "1.229e+04 read:8192 write:4096",
+	}
+	if !maps.Equal(byDataset, want) {
+		t.Errorf("%q", byDataset)
 	}
 }

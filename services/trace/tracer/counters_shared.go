@@ -48,7 +48,7 @@ func newShared(config Config) *shared {
 		zpool: config.ZPool, users: map[uint32]string{},
 		store: &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1}, Timeout: 800 * time.Millisecond},
 	}
-	s.capacities = poll{every: 30 * time.Second, read: s.listPools}
+	s.capacities = poll{who: "zpool", every: 30 * time.Second, read: s.listPools}
 	return s
 }
 
@@ -89,6 +89,7 @@ func (s *shared) user(uid uint32) string {
 // poll is a reading that may take long, because it asks a program that may wait for a disk: it is done beside, and the
 // second gets what was found last.
 type poll struct {
+	who   string // is asked
 	every time.Duration
 	read  func() ([]row, error)
 
@@ -118,7 +119,7 @@ func (p *poll) latest(time.Duration) ([]row, error) {
 	case p.err != nil:
 		return nil, p.err
 	case time.Since(p.done) > 3*p.every+10*time.Second:
-		return nil, fmt.Errorf("zpool has not answered for %.0f seconds", time.Since(p.done).Seconds())
+		return nil, fmt.Errorf("%s has not answered for %.0f seconds", p.who, time.Since(p.done).Seconds())
 	}
 	return p.rows, nil
 }
