@@ -100,14 +100,22 @@ test('the greatest are drawn apart, the others as one; colours stay when values 
   assert.equal(after, before);
 });
 
-test('values that are no amounts are not added up: the largest are drawn, and no sum of the others', () => {
-  const many = Array.from({ length: 30 }, (_, at): [Record<string, string>, number[]] => [
+test('values that are no amounts are not added up: those that differ most are drawn, also one that is low for a while', () => {
+  const many = Array.from({ length: 60 }, (_, at): [Record<string, string>, number[]] => [
     { disk: `d${at}` },
-    [30 - at],
+    [50 + (at % 10) / 100, 50, 50, 50],
   ]);
+  many[40] = [{ disk: 'low' }, [50, 50, 3, 50]];
+  many[41] = [{ disk: 'high' }, [80, 80, 80, 80]];
+  many[42] = [{ disk: 'away' }, [Number.NaN, Number.NaN, Number.NaN, 50]];
   const lines = linesOf(frame(many), byDisk, new Colours(), 20, false);
-  assert.equal(lines.drawn.length, 20);
-  assert.equal(lines.all.length, 30);
+  assert.deepEqual([lines.drawn.length, lines.all.length], [20, 60]);
+  const drawn = lines.drawn.map(({ key }) => key);
+  assert.ok(drawn.includes('low') && drawn.includes('high') && !drawn.includes('away'), drawn.join(' '));
+  // All alike: the first ones, and always the same.
+  const alike = many.map(([labels]): [Record<string, string>, number[]] => [labels, [1, 1]]);
+  const twice = [0, 1].map(() => linesOf(frame(alike), byDisk, new Colours(), 20, false).drawn.map(({ key }) => key));
+  assert.deepEqual(twice[0], twice[1]);
 });
 
 test('the last value is the last that there is', () => {

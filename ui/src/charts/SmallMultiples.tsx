@@ -117,7 +117,8 @@ export function SmallChart(props: {
       />
       {lines !== undefined && lines.drawn.length < lines.all.length && (
         <p className="cistern-quiet">
-          The {lines.drawn.length} largest of {plural(lines.all.length, 'series', 'series')}.
+          {lines.drawn.length} of {plural(lines.all.length, 'series', 'series')}: those that differ most from the
+          median.
         </p>
       )}
     </>

@@ -22,7 +22,9 @@ export interface Stats {
 }
 
 /** More lines than this cannot be told apart; what is beyond is drawn as one, or not at all. */
-export const MAX_DRAWN = 20;
+export const MAX_DRAWN = 24;
+/** At so many moments it is compared how far lines are from the others; a chart is drawn each second. */
+const COMPARED_AT = 30;
 
 /** Which places in a frame lie within a time: `from` to `until`, the latter not included. */
 export function within(
@@ -62,6 +64,25 @@ function mean(values: Float64Array): number {
   return sum / Math.max(1, values.length);
 }
 
+/** How far each of some lines is from the median of all of them, on average over moments that are spread over the time. */
+function differences(lines: readonly { readonly values: Float64Array }[], count: number): number[] {
+  const sums = new Float64Array(lines.length);
+  const step = Math.max(1, Math.floor(count / COMPARED_AT));
+  for (let place = count - 1; place >= 0; place -= step) {
+    const measured = new Float64Array(lines.length);
+    let there = 0;
+    for (const { values } of lines)
+      if (!Number.isNaN(values[place] as number)) measured[there++] = values[place] as number;
+    if (there === 0) continue;
+    const median = measured.subarray(0, there).sort()[there >> 1] as number;
+    lines.forEach(({ values }, at) => {
+      const value = values[place] as number;
+      if (!Number.isNaN(value)) sums[at] = (sums[at] as number) + Math.abs(value - median);
+    });
+  }
+  return [...sums];
+}
+
 /** Remembers the colour of every key it has seen. */
 export class Colours {
   readonly #known = new Map<string, number>();
@@ -83,7 +104,7 @@ export interface Named {
 
 export interface Lines {
   readonly all: readonly NamedLine[];
-  /** Those that are drawn each for itself; the greatest of all. */
+  /** Those that are drawn each for itself: the greatest of amounts, and of other values those that differ most from the median of all. */
   readonly drawn: readonly NamedLine[];
   /** Whether something was measured at all, place by place. */
   readonly total: Float64Array;
@@ -147,9 +168,16 @@ export function linesOf(
       }
     }
   }
-  const drawn = all.slice(0, maxDrawn);
+  const parts = amount || additive;
+  let drawn = all.slice(0, maxDrawn);
   const left = all.slice(maxDrawn);
-  if (left.length > 0 && (amount || additive)) {
+  if (left.length > 0 && !parts) {
+    // The one that is far below the others says as much as one that is above them.
+    const apart = differences(all, frame.count);
+    const order = all.map((_, at) => at).sort((a, b) => (apart[b] as number) - (apart[a] as number) || a - b);
+    drawn = order.slice(0, maxDrawn).map((at) => all[at] as NamedLine);
+  }
+  if (left.length > 0 && parts) {
     const values = new Float64Array(frame.count).fill(Number.NaN);
     for (const line of left) {
       for (let i = 0; i < frame.count; i += 1) {

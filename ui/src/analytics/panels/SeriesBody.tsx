@@ -208,7 +208,10 @@ export function SeriesBody(props: {
           />
           {lines !== undefined && lines.drawn.length < lines.all.length && (
             <p className="cistern-quiet">
-              The {lines.drawn.length} largest of {lines.all.length} series are drawn.
+              {MAX_DRAWN} of {lines.all.length.toLocaleString()} series are drawn each for itself:{' '}
+              {amount || lines.additive
+                ? 'the largest. The others are drawn as their sum.'
+                : 'those that differ most from the median of all.'}
             </p>
           )}
           {chart.compare !== undefined && compare === null && !before.isPending && (
