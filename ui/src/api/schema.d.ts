@@ -5119,6 +5119,8 @@ export interface components {
             visibleAfterSeconds: number;
             /** @description an event that does not last: it is never active */
             transient: boolean;
+            /** @description it marks an end that is seen elsewhere, too: raised only when it is not muted, or has an action */
+            onlyWanted: boolean;
             /** @description classes whose alerts explain this one */
             explainedBy: string[];
             active: number;
@@ -5128,6 +5130,8 @@ export interface components {
             /** @description ids; empty = all */
             destinations: string[];
             escalation: components["schemas"]["Escalation"] | null;
+            /** @description also of what is muted */
+            actions?: components["schemas"]["RuleAction"][];
         };
         /** @description Alerts of one class, of thresholds of one rule, that were raised at about the same time */
         AlertNeighbours: {
@@ -5454,6 +5458,8 @@ export interface components {
             /** @description ids; empty = all */
             destinations: string[];
             escalation: components["schemas"]["Escalation"] | null;
+            /** @description also of what is muted */
+            actions?: components["schemas"]["RuleAction"][];
         };
         ClearInput: {
             /** @description a disk's id, or the device's name in the pool */

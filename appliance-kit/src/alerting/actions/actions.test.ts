@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Bench, bench, Client, PASSWORD } from '../../../tests/harness.ts';
 import { StandIn } from '../../../tests/tracerd.ts';
+import { scrubFinished } from '../../storage/pools/alerts.ts';
+import { linkDown } from '../../system/machine/alerts.ts';
 
 const STATISTIC = 'io.ops[process]';
 
@@ -185,4 +187,45 @@ test('an action that makes no sense is refused, naming its field', async (t) => 
   assert.deepEqual(await wrong({ kind: 'snapshot' }), [400, '/actions/0/target']);
   assert.deepEqual(await wrong({ kind: 'resume-worksheet', target: 'ws-none' }), [400, '/actions/0/target']);
   assert.deepEqual(await wrong({ kind: 'launch' }), [400, '/actions/0/kind']);
+});
+
+test('each class can have actions, muted or not; of a burst one bundle is enough; what marks an end is raised when it is wanted', async (t) => {
+  const it = await world(t);
+  const { client, appliance, clock } = it.on;
+  const route = { muted: true, destinations: [], escalation: null };
+  const set = (name: string, actions: object[]) => client.put(`/api/alert-classes/${name}`, { ...route, actions });
+  const [bundle, measure] = [
+    { on: 'raise', kind: 'bundle', target: '', forSeconds: 0 },
+    { on: 'raise', kind: 'resume-statistic', target: STATISTIC, forSeconds: 0 },
+  ];
+  const refused = await set('link.down', [{ ...measure, target: '' }]);
+  assert.deepEqual([refused.status, refused.body.errors[0].path], [400, '/actions/0/target']);
+  const saved = await set('link.down', [bundle, measure]);
+  assert.deepEqual([saved.status, saved.body.actions.length], [200, 2], JSON.stringify(saved.body));
+
+  const down = (link: string) => appliance.alerts.raise({ kind: linkDown, args: { ...linkDown.example, link } });
+  const ids = appliance.db.transaction(() => ['eno1', 'eno2', 'eno3'].map(down));
+  await appliance.actions.tick();
+  assert.equal(it.bundles, 1, 'three alerts');
+  assert.ok(['starting', 'recording'].includes(await it.state()));
+  appliance.alerts.clear(ids[0] as string);
+  await appliance.actions.tick();
+  clock.advance(11 * 60);
+  appliance.alerts.raise({ kind: linkDown, args: { ...linkDown.example, link: 'eno4' } });
+  await appliance.actions.tick();
+  assert.equal(it.bundles, 2, 'a later one');
+
+  const finish = (startedAt: string) =>
+    appliance.alerts.raise({ kind: scrubFinished, args: { ...scrubFinished.example, startedAt } });
+  assert.equal(finish('2026-01-01T00:00:00.000Z'), null, 'nobody wants it');
+  assert.equal((await set('scrub.finished', [bundle])).status, 200);
+  clock.advance(11 * 60);
+  assert.notEqual(finish('2026-01-08T00:00:00.000Z'), null);
+  await appliance.actions.tick();
+  assert.equal(it.bundles, 3);
+  // As it was before the start.
+  const after = await it.on.restart();
+  const kinds = (await (await signedIn(after)).get('/api/alert-classes')).body.items;
+  const kept = kinds.find((one: { class: string }) => one.class === 'scrub.finished');
+  assert.deepEqual([kept.muted, kept.onlyWanted, kept.actions], [true, true, [bundle]]);
 });

@@ -1,4 +1,4 @@
-// The actions of a rule besides notifications: measures a statistic, resumes or suspends a worksheet, takes a snapshot,
+// The actions of a rule or class besides notifications: measures a statistic, resumes or suspends a worksheet, takes a snapshot,
 // starts a support bundle. An action is written down with the alert and done right after it, at least once: doing one
 // twice is harmless. What was resumed is suspended again, so that a forgotten trace ends.
 
@@ -8,22 +8,24 @@ import type { Worksheets } from '../../analytics/worksheets/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { logFailure } from '../../base/problems/log-failure.ts';
-import { asProblem } from '../../base/problems/problem.ts';
+import { asProblem, fail } from '../../base/problems/problem.ts';
 import { duration } from '../../base/words.ts';
-import { appliance } from '../../http/gate/caller.ts';
+import { appliance, type Caller } from '../../http/gate/caller.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Peer } from '../../peers/peer.ts';
 import type { Tracerd } from '../../peers/tracerd.ts';
 import type { Database } from '../../state/database.ts';
 import type { Snapshots } from '../../storage/snapshots/index.ts';
 import type { Alerts } from '../alerts/index.ts';
-import type { RuleAction } from './schema.ts';
+import type { RuleAction } from '../catalogue/rule-action.ts';
 
 /** Resumed until the alert clears, it is suspended after a day all the same. */
 const LONGEST_S = 86_400;
 const MAX_ATTEMPTS = 8;
 const FIRST_RETRY_MS = 5_000;
 const DEADLINE_MS = 10_000;
+/** Of a burst, one bundle and one snapshot of a dataset are enough. */
+const ENOUGH_MS = 10 * 60_000;
 
 /** As it is kept: an `expiry` is brought forward when the alert clears. */
 type Kept = RuleAction & { readonly expiry?: boolean };
@@ -49,6 +51,22 @@ export class Actions {
     this.#parts = parts;
   }
 
+  /** The appliance does them whoever asked for it: only what that caller may see can be named. Throws what cannot be. */
+  mustBePossible(caller: Caller, actions: readonly RuleAction[]): void {
+    actions.forEach(({ kind, target }, at) => {
+      const path = `/actions/${at}/target`;
+      const wrong = (message: string) =>
+        fail('invalid_request', `It was refused: ${path} ${message}.`, undefined, [{ path, message }]);
+      if (kind !== 'bundle' && target === '') throw wrong('is missing');
+      if (!kind.endsWith('-worksheet')) return;
+      try {
+        this.#parts.worksheets.get(caller, target);
+      } catch {
+        throw wrong('is no worksheet that you can see');
+      }
+    });
+  }
+
   /** Call it inside the transaction that raises or clears the alert. */
   queue(alertId: string, actions: readonly RuleAction[], on: RuleAction['on']): void {
     const { db, clock } = this.#parts;
@@ -60,7 +78,17 @@ export class Actions {
         alertId,
       );
     }
-    for (const action of actions) if (action.on === on) this.#write(alertId, action, clock.now());
+    for (const action of actions) {
+      if (action.on === on && !this.#isEnough(action)) this.#write(alertId, action, clock.now());
+    }
+  }
+
+  #isEnough({ kind, target }: RuleAction): boolean {
+    if (kind !== 'bundle' && kind !== 'snapshot') return false;
+    const { db, clock } = this.#parts;
+    const sql = `SELECT 1 FROM alert_actions WHERE (done_at IS NULL OR done_at > ?)
+       AND json_extract(action_json, '$.kind') = ? AND json_extract(action_json, '$.target') = ?`;
+    return db.get(sql, clock.now() - ENOUGH_MS, kind, target) !== undefined;
   }
 
   #write(alertId: string, action: Kept, dueAt: number): void {

@@ -1,4 +1,4 @@
-// What a rule does besides sending a message.
+// What an alert does besides being sent.
 import type { AuditDomain } from '../../access/audit/index.ts';
 import type { WorksheetsDomain } from '../../analytics/worksheets/index.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
@@ -7,8 +7,8 @@ import type { AlertsDomain } from '../alerts/index.ts';
 import { Actions } from './actions.ts';
 import { migrations } from './migrations.ts';
 
+export { RuleAction } from '../catalogue/rule-action.ts';
 export type { Actions } from './actions.ts';
-export { RuleAction } from './schema.ts';
 
 export interface ActionsDomain {
   readonly actions: Actions;
@@ -19,6 +19,12 @@ export const actionsDomain = domain({
   migrations,
   create: (parts: Kernel & AuditDomain & AlertsDomain & WorksheetsDomain & SnapshotsDomain) => {
     const actions = new Actions(parts);
+    const { alerts, routing, worksheets } = parts;
+    routing.actionsBy({
+      mustBePossible: (caller, wanted) => actions.mustBePossible(caller, wanted),
+      comesWithTheAppliance: (id) => worksheets.isReady(id),
+    });
+    alerts.onChanged((id, name, on) => actions.queue(id, routing.actions(name), on));
     return {
       provides: { actions } satisfies ActionsDomain,
       periodic: [{ everyMs: 1_000, run: () => actions.tick() }],

@@ -103,6 +103,7 @@ export class Alerts {
   #recipients: Recipients = { enabled: () => [], known: () => false };
   #written: () => void = () => {};
   #raised: (alert: AlertFacts) => void = () => {};
+  #changed: (id: string, name: string, on: 'raise' | 'clear') => void = () => {};
 
   constructor(parts: AlertParts) {
     this.#parts = parts;
@@ -128,10 +129,16 @@ export class Alerts {
     this.#raised = raised;
   }
 
-  /** The id of the alert, or null when none is sent: it is active already, or another alert explains it. */
+  /** Called once: `changed` is called of each alert that is raised or cleared, in the transaction that writes it. */
+  onChanged(changed: (id: string, name: string, on: 'raise' | 'clear') => void): void {
+    this.#changed = changed;
+  }
+
+  /** The id of the alert, or null when none is sent: it is active already, another one explains it, or nobody wants it. */
   raise<Args>(request: Raise<Args>): string | null {
     const { db, clock, changes, routing } = this.#parts;
     const { kind, args } = request;
+    if (kind.onlyWanted === true && !routing.isWanted(kind.class)) return null;
     const key = kind.dedupKey(args);
     const now = clock.now();
     const id = newId('al', now);
@@ -180,6 +187,7 @@ export class Alerts {
       const row = db.get('SELECT * FROM alerts WHERE id = ?', id) as Row;
       this.#tellOrHold(row, 'raise');
       this.#raised(factsFrom(row));
+      this.#changed(id, kind.class, 'raise');
       return true;
     });
     if (!raised) return null;
@@ -206,7 +214,11 @@ export class Alerts {
         options.text ?? null,
         id,
       );
-      if (changed > 0) this.#tellOrHold(this.#row(id), 'clear');
+      if (changed > 0) {
+        const row = this.#row(id);
+        this.#tellOrHold(row, 'clear');
+        this.#changed(id, row.class as string, 'clear');
+      }
       return changed > 0;
     });
     if (!cleared) return;

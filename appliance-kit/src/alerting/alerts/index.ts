@@ -16,7 +16,7 @@ export type { Groups } from './groups.ts';
 export { AlertGroup } from './groups-schema.ts';
 export { type AlertFacts, type Message, type MessageGroup, pageOf } from './message.ts';
 export { Neighbours } from './neighbours.ts';
-export { toDestinations } from './settings-part.ts';
+export { toDestinations, toWorksheets } from './settings-part.ts';
 export { sharedWords } from './shared.ts';
 
 export interface AlertsDomain {

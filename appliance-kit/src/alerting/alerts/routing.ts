@@ -8,6 +8,7 @@ import type { Caller } from '../../http/gate/caller.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Database } from '../../state/database.ts';
 import type { AnyAlertClass } from '../catalogue/alert-class.ts';
+import type { RuleAction } from '../catalogue/rule-action.ts';
 import type { Recipient, Recipients } from './message.ts';
 import type { AlertKind, ClassRoute, Escalation } from './schema.ts';
 
@@ -26,6 +27,13 @@ export interface Audience {
   readonly by: string;
 }
 
+/** Who does the actions of classes. */
+export interface Doer {
+  /** Throws what of them cannot be. */
+  mustBePossible(caller: Caller, actions: readonly RuleAction[]): void;
+  comesWithTheAppliance(worksheet: string): boolean;
+}
+
 export interface RoutingParts {
   readonly db: Database;
   readonly audit: Audit;
@@ -38,6 +46,7 @@ export class Routing {
   readonly #parts: RoutingParts;
   readonly #routes = new Map<string, ClassRoute>();
   #recipients: Recipients = { enabled: () => [], known: () => false };
+  #doer: Doer = { mustBePossible: () => {}, comesWithTheAppliance: () => false };
   /** The routing of a class without a setting. */
   readonly #undecided: ReadonlyMap<string, ClassRoute>;
 
@@ -54,6 +63,25 @@ export class Routing {
   /** Called once, by the destinations. */
   sendTo(recipients: Recipients): void {
     this.#recipients = recipients;
+  }
+
+  /** Called once, by who does them. */
+  actionsBy(doer: Doer): void {
+    this.#doer = doer;
+  }
+
+  comesWithTheAppliance(worksheet: string): boolean {
+    return this.#doer.comesWithTheAppliance(worksheet);
+  }
+
+  actions(name: string): readonly RuleAction[] {
+    return this.#route(name).actions ?? [];
+  }
+
+  /** Whether anything comes of an alert of the class, beyond the log. */
+  isWanted(name: string): boolean {
+    const { muted, actions = [] } = this.#route(name);
+    return !muted || actions.length > 0;
   }
 
   #route(name: string): ClassRoute {
@@ -115,6 +143,7 @@ export class Routing {
           action: kind.action(given),
           visibleAfterSeconds: kind.visibleAfterSeconds,
           transient: kind.transient ?? false,
+          onlyWanted: kind.onlyWanted ?? false,
           explainedBy: [...explainedBy],
           active: (count?.active as number | undefined) ?? 0,
           lastRaisedAt: count === undefined ? null : iso(count.last as number),
@@ -157,14 +186,15 @@ export class Routing {
     const before = this.get(name);
     this.mustKnow(route.destinations, '/destinations');
     this.mustKnow(route.escalation?.destinations ?? [], '/escalation/destinations');
+    this.#doer.mustBePossible(caller, route.actions ?? []);
     db.transaction(() => {
       db.run(
         `INSERT INTO class_routes VALUES (?, ?) ON CONFLICT (class) DO UPDATE SET route_json = excluded.route_json`,
         name,
         JSON.stringify(route),
       );
-      const { muted, destinations, escalation } = before;
-      audit.record(caller, 'alert-class.route', name, { muted, destinations, escalation }, route);
+      const { muted, destinations, escalation, actions } = before;
+      audit.record(caller, 'alert-class.route', name, { muted, destinations, escalation, actions }, route);
     });
     this.#routes.set(name, route);
     changes.publish('alert-classes', name);

@@ -11,6 +11,7 @@ import {
   Time,
   Type,
 } from '../../base/schema/schema.ts';
+import { RuleAction } from '../catalogue/rule-action.ts';
 import { Severity } from '../catalogue/severity.ts';
 
 export const DeliveryEvent = Type.Enum(['raise', 'clear', 'repost', 'escalate']);
@@ -114,6 +115,7 @@ const route = {
   muted: Type.Boolean({ description: 'kept in the log, and not sent' }),
   destinations: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100, description: 'ids; empty = all' }),
   escalation: nullable(Escalation),
+  actions: Type.Optional(Type.Array(RuleAction, { maxItems: 20, description: 'also of what is muted' })),
 };
 export const ClassRoute = component('ClassRoute', route);
 export type ClassRoute = Static<typeof ClassRoute>;
@@ -130,6 +132,9 @@ export const AlertKind = component(
     action: Type.String(),
     visibleAfterSeconds: Count,
     transient: Type.Boolean({ description: 'an event that does not last: it is never active' }),
+    onlyWanted: Type.Boolean({
+      description: 'it marks an end that is seen elsewhere, too: raised only when it is not muted, or has an action',
+    }),
     explainedBy: Type.Array(Type.String(), { description: 'classes whose alerts explain this one' }),
     active: Count,
     lastRaisedAt: nullable(Time),

@@ -2,11 +2,9 @@
 
 import type { Audit } from '../../access/audit/index.ts';
 import type { RecordingRules } from '../../analytics/recording-rules/index.ts';
-import type { Worksheets } from '../../analytics/worksheets/index.ts';
-import { fail } from '../../base/problems/problem.ts';
-import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Database } from '../../state/database.ts';
+import type { Actions } from '../actions/index.ts';
 import type { Alerts } from '../alerts/index.ts';
 import { prometheusAlerts, prometheusRules } from './prometheus.ts';
 import type { routes } from './routes.ts';
@@ -20,31 +18,16 @@ export function thresholdRoutes(parts: {
   alerts: Pick<Alerts, 'raisedAt'>;
   db: Database;
   audit: Audit;
-  worksheets: Worksheets;
+  actions: Pick<Actions, 'mustBePossible'>;
   recordingRules: Pick<RecordingRules, 'evaluated'>;
   intervalMs: number;
 }): Handlers<typeof routes> {
-  const { thresholds, alerts, db, audit, worksheets, recordingRules, intervalMs } = parts;
+  const { thresholds, alerts, db, audit, actions, recordingRules, intervalMs } = parts;
   const raisedAt = (id: string) => alerts.raisedAt(id);
-  /** A rule switches worksheets for the appliance: whoever makes it may only name those they can see. */
-  const mustSee = (caller: Caller, actions: ThresholdInput['actions']) => {
-    actions?.forEach(({ kind, target }, at) => {
-      const path = `/actions/${at}/target`;
-      const wrong = (message: string) =>
-        fail('invalid_request', `The rule was refused: ${path} ${message}.`, undefined, [{ path, message }]);
-      if (kind !== 'bundle' && target === '') throw wrong('is missing');
-      if (!kind.endsWith('-worksheet')) return;
-      try {
-        worksheets.get(caller, target);
-      } catch {
-        throw wrong('is no worksheet that you can see');
-      }
-    });
-  };
   return {
     listThresholds: () => ({ items: thresholds.list() }),
     createThreshold: ({ body, caller }) => {
-      mustSee(caller, body.actions);
+      actions.mustBePossible(caller, body.actions ?? []);
       const made = db.transaction(() => {
         const threshold = thresholds.create(body);
         audit.record(caller, 'threshold.create', body.name, null, body);
@@ -57,7 +40,7 @@ export function thresholdRoutes(parts: {
     getThreshold: ({ params }) => thresholds.get(params.id),
     updateThreshold: ({ params, body, caller }) =>
       db.transaction(() => {
-        mustSee(caller, body.actions);
+        actions.mustBePossible(caller, body.actions ?? []);
         const before = rule(thresholds.get(params.id));
         const after = thresholds.update(params.id, body);
         audit.record(caller, 'threshold.update', body.name, before, body);

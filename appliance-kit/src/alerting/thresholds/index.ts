@@ -58,7 +58,7 @@ export const thresholdsDomain = domain({
     senders.drawWith((message) => thresholds.lastHour(message.alert));
     const loop = new EvaluationLoop(() => thresholds.evaluate(), config.evaluateMs, log);
     const intervalMs = config.evaluateMs;
-    const handlers = thresholdRoutes({ thresholds, alerts, db, audit, worksheets, recordingRules, intervalMs });
+    const handlers = thresholdRoutes({ thresholds, alerts, db, audit, actions, recordingRules, intervalMs });
     return {
       provides: { thresholds } satisfies ThresholdsDomain,
       handlers,

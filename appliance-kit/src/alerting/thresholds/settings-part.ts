@@ -4,7 +4,7 @@ import type { Worksheets } from '../../analytics/worksheets/index.ts';
 import { asked, manyPart } from '../../domain/settings-part.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Database } from '../../state/database.ts';
-import { toDestinations } from '../alerts/index.ts';
+import { toDestinations, toWorksheets } from '../alerts/index.ts';
 import type { routes } from './routes.ts';
 import { ThresholdInput } from './schema.ts';
 import type { Thresholds } from './thresholds.ts';
@@ -25,11 +25,7 @@ export function thresholdsPart(parts: {
     refersTo: ({ destinations, escalation, actions }) => [
       ...toDestinations(destinations, '/destinations'),
       ...toDestinations(escalation?.destinations ?? [], '/escalation/destinations'),
-      ...(actions ?? []).flatMap(({ kind, target }, index) =>
-        kind.endsWith('-worksheet') && !worksheets.isReady(target)
-          ? [{ part: 'worksheets', key: target, path: `/actions/${index}/target` }]
-          : [],
-      ),
+      ...toWorksheets(actions, (id) => worksheets.isReady(id)),
     ],
     read: () => Object.fromEntries([...thresholds.evaluated()].map(({ id, input }) => [id, input])),
     create: (id, input, by) =>

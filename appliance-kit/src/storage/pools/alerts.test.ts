@@ -46,6 +46,15 @@ test('that a resilver has ended is reported once, as an event', async (t) => {
   b.clock.advance(60);
   assert.equal((await alerts(b, 'resilver.finished')).length, 1);
   assert.deepEqual(await alerts(b, 'scrub.found'), []);
+  // Unless somebody wants to be told.
+  assert.deepEqual(await alerts(b, 'scrub.finished'), []);
+  const wanted = { muted: false, destinations: [], escalation: null };
+  assert.equal((await b.client.put('/api/alert-classes/scrub.finished', wanted)).status, 200);
+  await b.client.post('/api/pools/tank/scrub', { action: 'start' });
+  b.clock.advance(60);
+  const [told, ...others] = await alerts(b, 'scrub.finished');
+  assert.deepEqual([told.severity, others.length], ['info', 0]);
+  assert.match(told.text, /^The scrub of “tank” has ended after .*: without errors\.$/);
 });
 
 test('a scan that ended long ago is remembered, but no news', async (t) => {

@@ -1,7 +1,7 @@
 // The alerts that this domain can raise: what the pages, the mails and the traps say of each.
 import { alertClass } from '../../alerting/catalogue/alert-class.ts';
 import { inDays } from '../../alerting/catalogue/words.ts';
-import { enumerate, percent, plural, size } from '../../base/words.ts';
+import { duration, enumerate, percent, plural, size } from '../../base/words.ts';
 
 export interface PoolArgs {
   readonly pool: string;
@@ -151,6 +151,28 @@ export const scrubFound = alertClass<ScrubArgs>({
   dependsOn: () => [],
   visibleAfterSeconds: 0,
   transient: true,
+});
+
+export const scrubFinished = alertClass<Omit<ScrubArgs, 'scan' | 'disks'> & { readonly tookSeconds: number }>({
+  class: 'scrub.finished',
+  severity: () => 'info',
+  title: ({ pool: name }) => `The scrub of pool “${name}” has ended`,
+  text: ({ pool: name, tookSeconds, repairedBytes, errors }) =>
+    `The scrub of “${name}” has ended after ${duration(Math.round(tookSeconds))}: ${errors > 0 ? `with ${plural(errors, 'error')} that could not be repaired` : repairedBytes > 0 ? `${size(repairedBytes)} were repaired` : 'without errors'}.`,
+  impact: () => 'All data of the pool was read, and compared with its checksums.',
+  response: () => 'The next one is done by the schedule.',
+  action: ({ errors, repairedBytes }) =>
+    errors === 0 && repairedBytes === 0 ? 'Nothing needs to be done.' : 'See the alert about what was found.',
+  page: ({ pool: name }) => `/storage/pools/${encodeURIComponent(name)}`,
+  labels: ({ pool: name }) => ({ pool: name }),
+  dedupKey: ({ pool: name, startedAt }) => `scrub.finished/${name}/${startedAt}`,
+  example: { pool: 'tank', startedAt: '2026-01-01T02:00:00.000Z', tookSeconds: 5400, repairedBytes: 0, errors: 0 },
+  dedupExample: 'scrub.finished/tank/2026-01-01T02:00:00.000Z',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+  transient: true,
+  muted: true,
+  onlyWanted: true,
 });
 
 export interface ResilverArgs {
@@ -327,6 +349,7 @@ export const alertClasses = [
   poolFaulted,
   poolSuspended,
   scrubFound,
+  scrubFinished,
   resilverFinished,
   spareUsed,
   poolDamaged,

@@ -15,7 +15,7 @@ import type { Schedule } from '../../schedules/schema.ts';
 import type { Entry, Timetable } from '../../schedules/timetable.ts';
 import type { Database, Row } from '../../state/database.ts';
 import type { Inventory, Pool } from '../inventory/index.ts';
-import { resilverFinished, scrubFound } from './alerts.ts';
+import { resilverFinished, scrubFinished, scrubFound } from './alerts.ts';
 import type { PoolHistory, ScanRecord, ScrubSchedule, ScrubScheduleInput } from './operations.schema.ts';
 import type { routes } from './routes.ts';
 
@@ -111,6 +111,12 @@ export class Scans {
         const { startedAt, repairedBytes, errors } = scan;
         const whole = pool.state === 'ONLINE';
         alerts.raise({ kind: resilverFinished, args: { pool: pool.name, startedAt, repairedBytes, errors, whole } });
+      }
+      if (scan.kind === 'scrub' && scan.state === 'finished' && scan.finishedAt !== null) {
+        const { repairedBytes, errors } = scan;
+        const tookSeconds = (Date.parse(scan.finishedAt) - startedAt) / 1000;
+        const args = { pool: pool.name, startedAt: scan.startedAt, tookSeconds, repairedBytes, errors };
+        alerts.raise({ kind: scrubFinished, args });
       }
       // A resilver writes what it copies, which is no damage; what a scrub repairs was rotten on a disk.
       if (scan.errors > 0 || (scan.kind === 'scrub' && scan.repairedBytes > 0)) {

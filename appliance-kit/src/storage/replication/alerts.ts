@@ -1,6 +1,6 @@
 // The alerts that this domain can raise: what the pages, the mails and the traps say of each.
 import { alertClass } from '../../alerting/catalogue/alert-class.ts';
-import { duration } from '../../base/words.ts';
+import { duration, size } from '../../base/words.ts';
 import { poolKeysOf } from '../pools/index.ts';
 
 export interface FailedReplicationArgs {
@@ -65,4 +65,39 @@ export const replicationLate = alertClass<LateReplicationArgs>({
   visibleAfterSeconds: 0,
 });
 
-export const alertClasses = [replicationFailed, replicationLate] as const;
+export interface FinishedReplicationArgs {
+  readonly id: string;
+  readonly dataset: string;
+  readonly target: string;
+  readonly snapshot: string;
+  readonly bytes: number;
+}
+
+export const replicationFinished = alertClass<FinishedReplicationArgs>({
+  class: 'replication.finished',
+  severity: () => 'info',
+  title: ({ dataset }) => `“${dataset}” has been replicated`,
+  text: ({ dataset, target, snapshot, bytes }) =>
+    `“${dataset}” has been replicated to ${target}, up to the snapshot ${snapshot}: ${size(bytes)} were sent.`,
+  impact: () => 'The target has what this side had when the snapshot was taken.',
+  response: () => 'It goes on by its schedule.',
+  action: () => 'Nothing needs to be done.',
+  page: () => '/storage/replication',
+  labels: ({ dataset }) => ({ dataset }),
+  dedupKey: ({ id, snapshot }) => `replication.finished/${id}/${snapshot}`,
+  example: {
+    id: 'ss-0mi5x3k9f-3f9c2b7a10',
+    dataset: 'tank/home',
+    target: '“backup/home” on backup.example',
+    snapshot: 'replicate-2026-01-01-0200',
+    bytes: 4096,
+  },
+  dedupExample: 'replication.finished/ss-0mi5x3k9f-3f9c2b7a10/replicate-2026-01-01-0200',
+  dependsOn: () => [],
+  visibleAfterSeconds: 0,
+  transient: true,
+  muted: true,
+  onlyWanted: true,
+});
+
+export const alertClasses = [replicationFailed, replicationLate, replicationFinished] as const;

@@ -52,9 +52,19 @@ test('a tree is replicated to another place of the same machine, and keeps one s
   assert.equal((await on.client.post(`/api/replications/${made.body.id}/run`)).status, 409);
   const first = await ended(on, job.body.id);
   assert.deepEqual([first.state, first.result.datasets], ['done', 2]);
+  const finished = async () =>
+    (await on.client.get('/api/alerts?state=all&class=replication.finished')).body.items.map(
+      ({ text }: { text: string }) => text,
+    );
+  assert.deepEqual(await finished(), [], 'nobody wants to be told');
+  const wanted = { muted: false, destinations: [], escalation: null };
+  assert.equal((await on.client.put('/api/alert-classes/replication.finished', wanted)).status, 200);
   on.clock.advance(60);
   const again = await ended(on, (await on.client.post(`/api/replications/${made.body.id}/run`)).body.id);
   assert.equal(again.state, 'done');
+  const [told, ...more] = await finished();
+  assert.deepEqual(more, []);
+  assert.match(told, new RegExp(`up to the snapshot ${again.result.snapshot}: `));
   // Both places have both; here only the one that the next run goes on from is kept, whatever a schedule would do.
   const kept = await snapshots(on, 'tank/home');
   assert.deepEqual(kept, [again.result.snapshot]);

@@ -3,6 +3,7 @@
 // for it. On this side the last snapshot that arrived is kept, since the next run goes on from it.
 
 import type { Audit } from '../../access/audit/index.ts';
+import type { Alerts } from '../../alerting/alerts/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
@@ -27,6 +28,7 @@ import {
   within,
 } from '../datasets/index.ts';
 import { OURS, stamp } from '../snapshots/index.ts';
+import { replicationFinished } from './alerts.ts';
 import type { routes } from './routes.ts';
 import type { Replication, ReplicationInput, ReplicationPreview, ReplicationTarget } from './schema.ts';
 import type { ReplicationSenders } from './senders.ts';
@@ -42,6 +44,7 @@ export interface ReplicationParts {
   readonly audit: Audit;
   readonly changes: Changes;
   readonly senders: ReplicationSenders;
+  readonly alerts: Pick<Alerts, 'raise'>;
 }
 
 interface Stored extends ReplicationInput {
@@ -463,6 +466,8 @@ export class Replications {
       takenAt,
       id,
     );
+    const args = { id, dataset: one.dataset, target: targetWords(one.target), snapshot: taken, bytes };
+    this.#parts.alerts.raise({ kind: replicationFinished, args });
     await this.#giveUp(this.#find(id), [taken]).catch((error: unknown) =>
       job.log(`Earlier snapshots of this replication could not be destroyed: ${asProblem(error).detail}`),
     );

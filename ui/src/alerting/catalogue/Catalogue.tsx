@@ -23,14 +23,16 @@ import { Waiting } from '../../shells/Waiting.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { duration, plural } from '../../words/format.ts';
+import { ActionFields } from '../ActionFields.tsx';
 import { EscalationFields, Recipients } from '../destinations/Recipients.tsx';
 
 type Kind = Schemas['AlertKind'];
 
-const routeOf = ({ muted, destinations, escalation }: Kind): Schemas['ClassRoute'] => ({
+const routeOf = ({ muted, destinations, escalation, actions = [] }: Kind) => ({
   muted,
   destinations,
   escalation,
+  actions,
 });
 
 function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
@@ -53,7 +55,7 @@ function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
     },
   });
   return (
-    <Modal isOpen variant="small" onClose={onClose} aria-labelledby="route-title">
+    <Modal isOpen variant="medium" onClose={onClose} aria-labelledby="route-title">
       <ModalHeader title={`Where ${kind.class} goes`} labelId="route-title" />
       <ModalBody>
         <FormShell
@@ -64,7 +66,11 @@ function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
           cancel={onClose}
         >
           <Switch
-            label="Muted: kept in the log, not sent"
+            label={
+              kind.onlyWanted
+                ? 'Muted: not sent, and kept in the log only when it does something'
+                : 'Muted: kept in the log, not sent'
+            }
             isChecked={route.muted}
             onChange={(_event, muted) => setRoute({ ...route, muted })}
           />
@@ -87,6 +93,11 @@ function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
               )}
             </>
           )}
+          <ActionFields
+            actions={route.actions}
+            set={(actions) => setRoute({ ...route, actions })}
+            transient={kind.transient}
+          />
         </FormShell>
       </ModalBody>
     </Modal>
@@ -131,11 +142,13 @@ function Item({ kind, onRoute }: { kind: Kind; onRoute: () => void }) {
       <p>For instance: {kind.title}</p>
       <p className="cistern-quiet">
         {kind.muted
-          ? 'Kept in the log, not sent'
+          ? kind.onlyWanted && (kind.actions ?? []).length === 0
+            ? 'Neither sent nor kept in the log'
+            : 'Kept in the log, not sent'
           : `Goes to ${kind.destinations.length === 0 ? 'every destination' : named(kind.destinations)}`}
         {kind.escalation &&
           `; not acknowledged for ${duration(kind.escalation.afterSeconds)}, to ${named(kind.escalation.destinations)}`}
-        .{' '}
+        {(kind.actions ?? []).length > 0 && `; ${plural((kind.actions ?? []).length, 'action')}`}.{' '}
         {kind.lastRaisedAt && (
           <>
             Last raised <Ago time={kind.lastRaisedAt} />.

@@ -1,12 +1,11 @@
-// What most rules leave as it is: missing data, days and hours, and the actions besides notifications.
-import { Button, Checkbox, FormSelect, FormSelectOption, TextInput } from '@patternfly/react-core';
+// What most rules leave as it is: missing data, days and hours.
+import { Checkbox, FormSelect, FormSelectOption, TextInput } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { worksheetsQuery } from '../../analytics/worksheets/AddToWorksheet.tsx';
 import { fieldMessage, type Problem } from '../../api/problem.ts';
 import { timeZonesQuery } from '../../api/queries.ts';
 import { Field } from '../../forms/Field.tsx';
 import { duration } from '../../words/format.ts';
-import type { Draft, RuleAction } from './rule.ts';
+import type { Draft } from './rule.ts';
 
 type Part = { draft: Draft; set: (change: Partial<Draft>) => void; problem: Problem | null };
 
@@ -103,116 +102,6 @@ export function HoursFields({ draft, set, problem }: Part) {
           </p>
         </>
       )}
-    </fieldset>
-  );
-}
-
-const kinds: readonly [RuleAction['kind'], string, string][] = [
-  ['resume-statistic', 'measure the statistic', 'io.ops[disk]'],
-  ['suspend-statistic', 'suspend the statistic', 'io.ops[disk]'],
-  ['resume-worksheet', 'resume the worksheet', 'ws-…'],
-  ['suspend-worksheet', 'suspend the worksheet', 'ws-…'],
-  ['snapshot', 'take a snapshot of the dataset', 'tank/home'],
-  ['bundle', 'make a support bundle', ''],
-];
-const expiries: readonly [number, string][] = [
-  [0, 'until it clears'],
-  [300, 'for 5 minutes'],
-  [900, 'for 15 minutes'],
-  [3600, 'for 1 hour'],
-  [14_400, 'for 4 hours'],
-];
-
-export function ActionFields({ draft, set }: Part) {
-  const { actions } = draft;
-  const { data: worksheets = [] } = useQuery({
-    ...worksheetsQuery,
-    enabled: actions.some(({ kind }) => kind.endsWith('-worksheet')),
-  });
-  const change = (at: number, part: Partial<RuleAction>) =>
-    set({ actions: actions.map((one, index) => (index === at ? { ...one, ...part } : one)) });
-  return (
-    <fieldset className="cistern-choices">
-      <legend>Also do</legend>
-      {actions.map((action, at) => {
-        const number = at + 1;
-        const expires = action.kind.startsWith('resume');
-        return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: they have no name, and their order is theirs
-          <div key={at} className="cistern-action">
-            <FormSelect
-              aria-label={`Action ${number}: when`}
-              value={action.on}
-              onChange={(_event, on) => change(at, { on: on as RuleAction['on'] })}
-            >
-              <FormSelectOption value="raise" label="when it is raised" />
-              <FormSelectOption value="clear" label="when it clears" />
-            </FormSelect>
-            <FormSelect
-              aria-label={`Action ${number}: what`}
-              value={action.kind}
-              onChange={(_event, kind) => change(at, { kind: kind as RuleAction['kind'], target: '' })}
-            >
-              {kinds.map(([kind, words]) => (
-                <FormSelectOption key={kind} value={kind} label={words} />
-              ))}
-            </FormSelect>
-            {action.kind.endsWith('-worksheet') && (
-              <FormSelect
-                aria-label={`Action ${number}: which`}
-                value={action.target}
-                onChange={(_event, target) => change(at, { target })}
-              >
-                <FormSelectOption value="" label="Choose one" />
-                {worksheets.map((one) => (
-                  <FormSelectOption key={one.id} value={one.id} label={one.name} />
-                ))}
-              </FormSelect>
-            )}
-            {action.kind !== 'bundle' && !action.kind.endsWith('-worksheet') && (
-              <TextInput
-                aria-label={`Action ${number}: which`}
-                value={action.target}
-                placeholder={kinds.find(([kind]) => kind === action.kind)?.[2] ?? ''}
-                onChange={(_event, target) => change(at, { target })}
-              />
-            )}
-            {expires && (
-              <FormSelect
-                aria-label={`Action ${number}: how long`}
-                value={action.forSeconds}
-                onChange={(_event, value) => change(at, { forSeconds: Number(value) })}
-              >
-                {!expiries.some(([seconds]) => seconds === action.forSeconds) && (
-                  <FormSelectOption value={action.forSeconds} label={`for ${duration(action.forSeconds)}`} />
-                )}
-                {expiries.map(([seconds, words]) => (
-                  <FormSelectOption key={seconds} value={seconds} label={words} />
-                ))}
-              </FormSelect>
-            )}
-            <Button
-              variant="link"
-              isInline
-              aria-label={`Remove action ${number}`}
-              onClick={() => set({ actions: actions.filter((_one, index) => index !== at) })}
-            >
-              Remove
-            </Button>
-          </div>
-        );
-      })}
-      <div>
-        <Button
-          variant="link"
-          isInline
-          onClick={() =>
-            set({ actions: [...actions, { on: 'raise', kind: 'resume-statistic', target: '', forSeconds: 900 }] })
-          }
-        >
-          Add an action
-        </Button>
-      </div>
     </fieldset>
   );
 }

@@ -15,9 +15,10 @@ import { FormShell } from '../../forms/FormShell.tsx';
 import { EditPage } from '../../shells/EditPage.tsx';
 import { duration, parseQuantity, quantity } from '../../words/format.ts';
 import { limitExample } from '../../words/units.ts';
+import { ActionFields } from '../ActionFields.tsx';
 import { ruleSentence, standing, type Threshold, wordsAmong } from '../alerts/words.ts';
 import { EscalationFields, Recipients } from '../destinations/Recipients.tsx';
-import { ActionFields, HoursFields, NoDataField } from './RuleMore.tsx';
+import { HoursFields, NoDataField } from './RuleMore.tsx';
 import { RulePreview } from './RulePreview.tsx';
 import { RuleWhat } from './RuleWhat.tsx';
 import { type Draft, draftOf, inputOf, measuredBy, metricOf } from './rule.ts';
@@ -219,7 +220,7 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
         />
         <NoDataField draft={draft} set={set} problem={problem} />
         <HoursFields draft={draft} set={set} problem={problem} />
-        <ActionFields draft={draft} set={set} problem={problem} />
+        <ActionFields actions={draft.actions} set={(actions) => set({ actions })} />
         <TextField
           label="Name of the rule"
           value={draft.name}

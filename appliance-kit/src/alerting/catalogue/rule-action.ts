@@ -1,4 +1,4 @@
-// What a rule does besides sending a message.
+// What an alert does besides being sent: of a rule, or of a class.
 import { component, type Static, Type } from '../../base/schema/schema.ts';
 
 export const RuleAction = component(
