@@ -73,9 +73,8 @@ test_tools() {
       as_root 'test vm'
       wanted+=(chromium-headless-shell:chromium-headless-shell ssh:openssh-client zstd:zstd openssl:openssl /usr/sbin/snmptrapd:snmptrapd snmpwalk:snmp
         /usr/sbin/rsyslogd:rsyslog /usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_ossl.so:rsyslog-openssl
-        /usr/share/fonts/truetype/dejavu:fonts-dejavu-core "${IMAGE_TOOLS[@]}")
+        /usr/share/fonts/truetype/dejavu:fonts-dejavu-core ipmi_sim:openipmi "${IMAGE_TOOLS[@]}")
       ;;
-    controller) wanted+=(ipmi_sim:openipmi) ;;
     race) wanted+=(gcc:gcc /usr/include/stdlib.h:libc6-dev) ;;
     samba) wanted+=(/usr/sbin/samba:samba /usr/share/samba/setup/provision.ldif:samba-ad-provision
       /usr/lib/x86_64-linux-gnu/samba/ldb/samba_secrets.so:samba-dsdb-modules /usr/lib/x86_64-linux-gnu/samba/vfs/acl_xattr.so:samba-vfs-modules unshare:util-linux ip:iproute2) ;;

@@ -163,8 +163,7 @@ function machines(minutes: number): Job[] {
 const images = () =>
   jobsOf({ part: 'vm' })
     .filter(({ name }) => onMachines.includes(name))
-    .map(withVariants)
-    .map((one) => ({ ...one, after: [...(one.after ?? []), 'prepare-controller'] }));
+    .map(withVariants);
 
 /** In a network namespace: Samba's ports are below 1024, and Schemathesis makes up hosts that are connected to. */
 function alone({ argv, ...job }: Job): Job {
@@ -222,7 +221,6 @@ async function main(): Promise<boolean> {
     });
     const more: Partial<Record<Name, Job[]>> = {
       race: [prepared('race', 'tools', 'race')],
-      image: [prepared('controller', 'tools', 'controller')],
       access: [prepared('samba', 'tools', 'samba'), prepared('schemathesis', 'schemathesis')],
     };
     const preparations = [...preparationsFor(jobs), ...(more[part] ?? [])];
