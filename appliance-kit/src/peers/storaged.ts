@@ -176,6 +176,8 @@ export interface StorageStatus {
   /** There: it refused samples within the last minute for reasons of its own. */
   readonly refusing?: Refusing;
   readonly damaged: readonly Damage[];
+  /** How old the oldest sample is that is in no block yet, and after how long it should be. */
+  readonly journal?: { readonly lagSeconds: number; readonly blockSeconds: number };
   readonly series: number;
   readonly samplesPerSecond: number;
   readonly rejected: Record<string, number>;

@@ -41,7 +41,7 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 	answer := map[string]any{
 		"series": status.Series, "samplesPerSecond": status.SamplesPerSecond,
 		"accepted": status.Accepted, "rejected": status.Rejected,
-		"journal": map[string]any{"bytes": status.JournalBytes, "lagSeconds": status.LagSeconds, "entries": status.JournalEntries,
+		"journal": map[string]any{"bytes": status.JournalBytes, "lagSeconds": status.LagSeconds, "blockSeconds": time.Duration(s.config.Store.BlockEvery).Seconds(), "entries": status.JournalEntries,
 			"syncs": status.JournalSyncs, "flushes": status.JournalFlushes},
 		"head":      map[string]any{"samples": status.HeadSamples, "bytes": status.HeadBytes, "minTime": float64(status.HeadMinTime) / 1000},
 		"blocks":    blocks,

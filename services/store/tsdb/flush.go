@@ -84,6 +84,7 @@ func (s *Store) freeze() {
 	}
 	end := s.journal.End()
 	s.frozen, s.live = s.live, newHead(end)
+	s.frozenBegan = s.began
 	s.live.replaced = s.counts.replaced
 	s.live.number = uint64(end)
 	s.inventory.begin(s.live, s.options.Now().UnixMilli(), s.oldestHost())

@@ -457,3 +457,38 @@ func TestDamagedDefinitionsGiveNothingToOthers(t *testing.T) {
 		}
 	}
 }
+
+// While what was frozen cannot be written it is the oldest that is in no block, however young what came since is.
+func TestLagIsOfWhatCannotBeWritten(t *testing.T) {
+	full := true
+	o, now := clockOptions(vfs.Watch(vfs.NewMemory(), func(op, name string, _ int) error {
+		if full && op == "create" && strings.Contains(name, ".block") {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}))
+	s := openStore(t, o)
+	lag := func() time.Duration { return time.Duration(s.Status().LagSeconds * float64(time.Second)) }
+	mustIngest(t, s, Sample{Key: key(t, "a"), Kind: Gauge, Time: now.UnixMilli(), Value: 1})
+	now.advance(time.Hour)
+	for range 2 {
+		if _, err := s.Flush(); err == nil {
+			t.Fatal("the block could be written")
+		}
+		mustIngest(t, s, Sample{Key: key(t, "a"), Kind: Gauge, Time: now.UnixMilli(), Value: 1})
+		now.advance(time.Minute)
+	}
+	if got := lag(); got != time.Hour+2*time.Minute {
+		t.Errorf("the oldest is %v old", got)
+	}
+	full = false
+	mustFlush(t, s)
+	mustIngest(t, s, Sample{Key: key(t, "a"), Kind: Gauge, Time: now.UnixMilli(), Value: 1})
+	now.advance(time.Second)
+	if got := lag(); got != time.Second {
+		t.Errorf("%v old after a flush", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -211,7 +211,11 @@ func (s *Store) Status() Status {
 		h.mu.RUnlock()
 	}
 	if status.HeadSamples > 0 {
-		status.LagSeconds = max(0, s.options.Now().Sub(s.began).Seconds())
+		began := s.began
+		if s.frozen != nil {
+			began = s.frozenBegan
+		}
+		status.LagSeconds = max(0, s.options.Now().Sub(began).Seconds())
 	}
 	return status
 }

@@ -117,15 +117,16 @@ type Store struct {
 	flushing sync.Mutex
 	sequence uint64 // the greatest that a block has, or is to have
 
-	mu        sync.RWMutex // guards which heads and blocks there are
-	live      *head
-	frozen    *head               // being written to a block, else nil
-	list      []*block            // ascending by sequence
-	remains   []uint64            // blocks that are in it no more, but could not be removed
-	recent    map[uint64]struct{} // ids of the last generation's series: their return is no creation
-	began     time.Time           // when live was begun
-	closed    bool
-	deletions []deletion
+	mu          sync.RWMutex // guards which heads and blocks there are
+	live        *head
+	frozen      *head               // being written to a block, else nil
+	list        []*block            // ascending by sequence
+	remains     []uint64            // blocks that are in it no more, but could not be removed
+	recent      map[uint64]struct{} // ids of the last generation's series: their return is no creation
+	began       time.Time           // when live was begun
+	frozenBegan time.Time           // when the frozen head did
+	closed      bool
+	deletions   []deletion
 
 	described descriptions
 	inventory inventory

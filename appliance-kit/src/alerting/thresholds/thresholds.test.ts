@@ -30,6 +30,7 @@ interface Store {
   hold: Promise<void> | null;
   /** What it says of samples that it refuses. */
   refusing: object | null;
+  lagSeconds: number;
 }
 
 /** As POST /api/v1/query_batch answers one query. */
@@ -47,7 +48,7 @@ function batched(answer: Record<string, string> | string, known: string | undefi
 
 /** Answers queries at storaged's socket in the form Prometheus' API has, and batches. */
 async function store(t: TestContext, directory: string): Promise<Store> {
-  const known: Store = { answers: new Map(), down: false, batches: [], hold: null, refusing: null };
+  const known: Store = { answers: new Map(), down: false, batches: [], hold: null, refusing: null, lagSeconds: 0 };
   const server = http.createServer((request, response) => {
     let text = '';
     request.on('data', (chunk) => {
@@ -56,7 +57,8 @@ async function store(t: TestContext, directory: string): Promise<Store> {
     request.on('end', () => {
       if (known.down) return response.destroy();
       if (request.url === '/api/v1/status/storage') {
-        const status = { damaged: [], ...(known.refusing && { refusing: known.refusing }) };
+        const { refusing, lagSeconds } = known;
+        const status = { damaged: [], journal: { lagSeconds, blockSeconds: 7200 }, ...(refusing && { refusing }) };
         return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(status));
       }
       if (request.url === '/api/v1/query_batch') {
@@ -352,6 +354,24 @@ test('a store that refuses measurements for reasons of its own is an alert, unti
   assert.match(alert?.action ?? '', /^Make room/);
   known.refusing = null;
   assert.deepEqual(await look(10), []);
+});
+
+test('a store that writes no blocks is an alert', async (t) => {
+  const { on, known } = await ready(t);
+  const look = async () => {
+    on.clock.advance(10);
+    await on.appliance.poller.look();
+    return (await on.client.get('/api/alerts')).body.items as Record<string, string>[];
+  };
+  // One is due, and takes its time.
+  known.lagSeconds = 8_900;
+  assert.deepEqual(await look(), []);
+  known.lagSeconds = 9_100;
+  const [alert] = await look();
+  assert.deepEqual([alert?.class, alert?.severity], ['store.behind', 'warning']);
+  assert.match(alert?.text ?? '', /^What was measured in the last 3 hours is in the journal and in memory only/);
+  known.lagSeconds = 30;
+  assert.deepEqual(await look(), []);
 });
 
 test('the preview says what each series would be', async (t) => {

@@ -1,7 +1,7 @@
 // The alerts that this domain can raise: what the pages, the mails and the traps say of each.
 import { alertClass } from '../../alerting/catalogue/alert-class.ts';
 import { sentences } from '../../alerting/catalogue/words.ts';
-import { plural } from '../../base/words.ts';
+import { duration, plural } from '../../base/words.ts';
 
 export interface StoreDamageArgs {
   readonly block: string;
@@ -87,6 +87,31 @@ export const storeRefusing = alertClass<RefusingArgs>({
   visibleAfterSeconds: 10,
 });
 
+export interface BehindArgs {
+  readonly lagSeconds: number;
+  readonly pool: string | null;
+}
+
+export const storeBehind = alertClass<BehindArgs>({
+  class: 'store.behind',
+  severity: () => 'warning',
+  title: () => 'Measurements wait in the journal',
+  text: ({ lagSeconds }) =>
+    `What was measured in the last ${duration(lagSeconds)} is in the journal and in memory only: it could not be written into blocks.`,
+  impact: () =>
+    'Nothing is lost, and all of it can be read. The journal grows, a start of the store takes longer, and when memory is full measurements are refused.',
+  response: () => 'It is tried again every few seconds. What waits is kept, also over a restart.',
+  action: () =>
+    'See whether the pool of the telemetry is full, or one of its disks slow or faulty. The log of storaged says why the last attempt failed. If all is well there, make a support bundle.',
+  page: () => '/analytics/worksheets/store',
+  labels: () => ({ service: 'storaged' }),
+  dedupKey: () => 'store.behind/storaged',
+  example: { lagSeconds: 10_800, pool: 'tank' },
+  dedupExample: 'store.behind/storaged',
+  dependsOn: ({ pool }) => (pool === null ? [] : [`pool.faulted/${pool}`, `pool.suspended/${pool}`]),
+  visibleAfterSeconds: 0,
+});
+
 export interface DropArgs {
   /** As `statsd`. */
   readonly input: string;
@@ -114,4 +139,4 @@ export const datagramsDropped = alertClass<DropArgs>({
   visibleAfterSeconds: 0,
 });
 
-export const alertClasses = [storeDamaged, journalDamaged, storeRefusing, datagramsDropped] as const;
+export const alertClasses = [storeDamaged, journalDamaged, storeRefusing, storeBehind, datagramsDropped] as const;

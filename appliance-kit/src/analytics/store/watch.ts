@@ -6,7 +6,7 @@ import { DropWatch } from '../../peers/drops.ts';
 import { type Damage, JOURNAL, type Storaged } from '../../peers/storaged.ts';
 import type { Watch } from '../../poller/poller.ts';
 import type { TelemetryPool } from '../../storage/pools/index.ts';
-import { datagramsDropped, journalDamaged, storeDamaged, storeRefusing } from './alerts.ts';
+import { datagramsDropped, journalDamaged, storeBehind, storeDamaged, storeRefusing } from './alerts.ts';
 
 /** The times a damaged block covers: "2026-01-01 00:00 to 2026-01-01 06:00 UTC". */
 function spanOf({ minTime, maxTime }: Damage): string | null {
@@ -16,6 +16,9 @@ function spanOf({ minTime, maxTime }: Damage): string | null {
       .replace('T', ' ');
   return maxTime === 0 ? null : `${words(minTime)} to ${words(maxTime)} UTC`;
 }
+
+/** A block is written as soon as it is due; on a busy machine that takes minutes. */
+const LATE_S = 1_800;
 
 /** A store that cannot write answers slowly, and that is when its alerts are needed. */
 const PATIENCE_MS = 10_000;
@@ -59,6 +62,9 @@ export function storeWatch(parts: {
           ...{ since: refusing.since, because: refusing.reason, detail: refusing.detail },
           pool: telemetryPool.name,
         };
+        const { lagSeconds = 0, blockSeconds = 0 } = store.journal ?? {};
+        const behind = lagSeconds > blockSeconds + LATE_S;
+        conditions.report(storeBehind, behind ? [{ args: { lagSeconds, pool: telemetryPool.name } }] : []);
         conditions.report(storeRefusing, refusal === undefined ? [] : [{ args: refusal }]);
       };
     },
