@@ -106,7 +106,7 @@ func setup(ctx context.Context, p *daemon.Process, c *config) (err error) {
 	s.input(func() { adapt(inputs, s.store) })
 	bound(c.Limits.MemoryMiB << 20)
 	s.input(func() {
-		s.queries.Pool().Watch(inputs, c.Limits.MemoryMiB<<20, func() int64 { return s.store.InMemory() + s.namesBytes() })
+		s.queries.Pool().Watch(inputs, c.Limits.MemoryMiB<<20, func() int64 { return s.store.InMemory() + s.store.Working() + s.namesBytes() })
 	})
 	refused := &refusalLog{server: s, before: map[string]map[tsdb.Reason]uint64{}}
 	s.input(func() { refused.run(inputs) })

@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	"cistern/services/journal"
 	"cistern/services/platform/vfs"
@@ -39,6 +40,8 @@ type blockWriter struct {
 	series  uint32
 	tracks  [tracks]int64
 	chunks  []byte
+	writing *atomic.Int64 // bytes that all writers of the store have in memory; nil: nobody counts
+	held    int64         // of that, this one's
 
 	// The pages of series that are full wait here: they go behind the chunks.
 	pages     []byte
@@ -47,6 +50,12 @@ type blockWriter struct {
 	directory []byte
 	packed    []byte
 }
+
+// What a writer takes of memory, about: for a label its places in the map and in the order, and its series; for a name what Metrics tells.
+const (
+	labelHeld = 150
+	nameHeld  = 80
+)
 
 // newBlockWriter begins a block. The times must be known first: they are in the header.
 func newBlockWriter(fsys vfs.FS, folder string, head blockHead) (*blockWriter, error) {
@@ -99,6 +108,14 @@ func (d *seriesData) empty() bool {
 	return true
 }
 
+// hold counts bytes that the writer takes.
+func (w *blockWriter) hold(bytes int64) {
+	if w.writing != nil {
+		w.held += bytes
+		w.writing.Add(bytes)
+	}
+}
+
 // add writes a series; keys must ascend.
 func (w *blockWriter) add(key string, kind Kind, data *seriesData) error {
 	labels, err := ParseKey(key)
@@ -111,10 +128,14 @@ func (w *blockWriter) add(key string, kind Kind, data *seriesData) error {
 		if p == nil {
 			p = &postingsWriter{}
 			w.labels[l] = p
+			w.hold(labelHeld)
 		}
 		p.add(ref)
 		if l.Name == NameLabel {
-			known := w.names[l.Value]
+			known, there := w.names[l.Value]
+			if !there {
+				w.hold(nameHeld)
+			}
 			w.names[l.Value] = summary{kind: kind, series: known.series + 1, lastTime: max(known.lastTime, data.maxTime)}
 		}
 	}
@@ -164,6 +185,7 @@ func (w *blockWriter) finishPage() {
 	}
 	stored, entry := w.pack(w.directory, 0, w.page)
 	w.pages, w.directory = append(w.pages, stored...), entry
+	w.hold(int64(len(stored)))
 	w.page = w.page[:0]
 }
 
@@ -234,6 +256,7 @@ func (w *blockWriter) index() []byte {
 func (w *blockWriter) finish() (err error) {
 	defer func() {
 		w.out, w.labels, w.names, w.chunks, w.pages, w.page, w.directory, w.packed = nil, nil, nil, nil, nil, nil, nil, nil
+		w.hold(-w.held)
 	}()
 	indexOffset := w.offset
 	directory := w.index()
@@ -298,4 +321,5 @@ func publish(writers ...*blockWriter) error {
 func (w *blockWriter) abandon() {
 	w.file.Close()
 	_ = w.fs.Remove(w.path() + ".tmp")
+	w.hold(-w.held)
 }

@@ -192,6 +192,7 @@ func (s *Store) merge(j *job) (*block, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.writing = &s.writing
 	build := builder{noRaw: j.drop[trackRaw], noMinute: j.drop[trackMinute]}
 	build.always[trackMinute] = j.drop[trackRaw] && !j.drop[trackMinute]
 	build.always[trackHour] = j.drop[trackRaw]

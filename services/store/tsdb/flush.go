@@ -165,6 +165,7 @@ func (s *Store) writeFrozen() error {
 				if err != nil {
 					return abandon(err)
 				}
+				w.writing = &s.writing
 				writers = append(writers, w)
 				sequence++
 			}

@@ -32,6 +32,16 @@ func (s *Store) InMemory() int64 {
 	return total
 }
 
+// recentHeld is what one of the last generation's series takes.
+const recentHeld = 20
+
+// Working is about how many bytes the store takes beside that: for blocks that are being written, and to know series again that return.
+func (s *Store) Working() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.writing.Load() + recentHeld*int64(len(s.recent))
+}
+
 // full says whether no sample can be taken. The caller holds ingesting.
 func (s *Store) full(live *head) bool {
 	total := live.bytes()

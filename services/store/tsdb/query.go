@@ -273,11 +273,12 @@ func (f *selection) take(key string) error {
 	return f.metered.take(keyBytes)
 }
 
-// lookUp is the series of a key, which is new when it was not found before.
-func (f *selection) lookUp(key string, kind Kind) (*Series, error) {
+// lookUp is the series of a key, which is new when it was not found before. within says that its first sample of this place, which is
+// not behind the selection's time, is not before it either.
+func (f *selection) lookUp(key string, kind Kind, within bool) (*Series, error) {
 	if one := f.byKey[key]; one != nil {
 		one.Kind = kind // the newest one's
-		return one, nil
+		return one, f.metered.take(againBytes)
 	}
 	if len(f.slab) == 0 {
 		f.slab = make([]Series, min(256, max(8, len(f.list))))
@@ -289,6 +290,9 @@ func (f *selection) lookUp(key string, kind Kind) (*Series, error) {
 	if f.byKey != nil {
 		f.byKey[key] = one
 	}
+	if err := f.metered.found(within && kind < Histogram); err != nil {
+		return nil, err
+	}
 	return one, f.metered.take(seriesBytes)
 }
 
@@ -297,11 +301,15 @@ func (v view) collectBlock(ctx context.Context, b *block, minTime, maxTime int64
 	if err != nil {
 		return err
 	}
-	refs, err := selectSeries(&interruptible{index: x, ctx: ctx}, matchers)
+	refs, err := selectSeries(interrupted(ctx, x, found.metered, matchers, func(ref uint32) bool {
+		record, err := x.seriesAt(int(ref))
+		return err == nil && len(v.deletions) == 0 && record.kind < Histogram && record.minTime >= minTime && record.minTime <= maxTime
+	}), matchers)
 	if err != nil {
 		return err
 	}
 	found.next(len(refs), false)
+	damage := func(err error) { _ = v.spoiled(b, err) }
 	for i, ref := range refs {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -324,11 +332,10 @@ func (v view) collectBlock(ctx context.Context, b *block, minTime, maxTime int64
 			}
 			continue
 		}
-		one, err := found.lookUp(record.key, record.kind)
+		one, err := found.lookUp(record.key, record.kind, record.minTime >= minTime)
 		if err != nil {
 			return err
 		}
-		damage := func(err error) { _ = v.spoiled(b, err) }
 		if err := one.addBlock(v.deletions, b, record, damage); err != nil {
 			return err
 		}
@@ -403,7 +410,10 @@ func blockSource[V any](b *block, record *blockSeries, track int, deleted []inte
 func (h *head) collect(ctx context.Context, minTime, maxTime int64, matchers []*Matcher, found *selection) error {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	refs, err := selectSeries(&interruptible{index: h, ctx: ctx}, matchers)
+	refs, err := selectSeries(interrupted(ctx, h, found.metered, matchers, func(ref uint32) bool {
+		s := h.series[ref]
+		return s.has && s.kind < Histogram && s.minTime >= minTime && s.minTime <= maxTime
+	}), matchers)
 	if err != nil {
 		return err
 	}
@@ -422,7 +432,7 @@ func (h *head) collect(ctx context.Context, minTime, maxTime int64, matchers []*
 			}
 			continue
 		}
-		one, err := found.lookUp(s.key, s.kind)
+		one, err := found.lookUp(s.key, s.kind, s.minTime >= minTime)
 		if err != nil {
 			return err
 		}

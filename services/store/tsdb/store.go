@@ -115,7 +115,8 @@ type Store struct {
 
 	// flushing serialises flushes and retention. It is taken before ingesting.
 	flushing sync.Mutex
-	sequence uint64 // the greatest that a block has, or is to have
+	sequence uint64       // the greatest that a block has, or is to have
+	writing  atomic.Int64 // bytes of memory that the writers of blocks have
 
 	mu          sync.RWMutex // guards which heads and blocks there are
 	live        *head

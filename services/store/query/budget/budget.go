@@ -271,6 +271,7 @@ func (b *Budget) End() {
 	}
 	delete(p.running, b)
 	p.used -= b.granted
+	p.ended += b.granted
 	b.granted = 0
 	b.cancel(nil)
 	p.serve()

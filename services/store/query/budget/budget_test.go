@@ -179,7 +179,9 @@ func TestShortOfMemory(t *testing.T) {
 	var memory atomic.Int64
 	stop, cancel := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
-	watching.Go(func() { p.watchBy(stop, watch{100 * mib, func() usage { return usage{held: memory.Load()} }}) })
+	watching.Go(func() {
+		p.watchBy(stop, watch{100 * mib, func() usage { return usage{held: memory.Load()} }, func() {}})
+	})
 	ctx, large := admit(t, p, "a")
 	later, small := admit(t, p, "b")
 	_ = large.Charge(ctx, 2*mib, "rows")
@@ -221,6 +223,45 @@ func TestWhoIsBlamedForMemory(t *testing.T) {
 			t.Errorf("%s: want %v", c.why, c.blames)
 		}
 	}
+}
+
+// What a large query leaves behind is collected before anybody is blamed for it, and once.
+func TestGarbageOfOthersIsCollected(t *testing.T) {
+	p := New(Limits{Pool: 64 * mib, Query: 64 * mib, Running: 2})
+	var memory, collections atomic.Int64
+	memory.Store(50 * mib)
+	stop, cancel := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		p.watchBy(stop, watch{100 * mib, func() usage { return usage{held: memory.Load(), live: 50 * mib} }, func() {
+			memory.Store(50 * mib)
+			collections.Add(1)
+		}})
+	})
+	ctx, large := admit(t, p, "a")
+	if err := large.Charge(ctx, 40*mib, "rows"); err != nil {
+		t.Fatal(err)
+	}
+	memory.Store(99 * mib)
+	large.End()
+	ctx, after := admit(t, p, "b")
+	if err := after.Charge(ctx, 20*mib, "rows"); err != nil { // enough to be blamed for, were it all that is too much
+		t.Fatal(err)
+	}
+	memory.Add(2 * mib)
+	until(t, "collected", func() bool { return collections.Load() > 0 })
+	if ctx.Err() != nil {
+		t.Error(context.Cause(ctx))
+	}
+	// There is nothing more to collect: now it is the query's.
+	memory.Store(101 * mib)
+	<-ctx.Done()
+	if n := collections.Load(); n != 1 {
+		t.Errorf("garbage was collected %d times", n)
+	}
+	after.End()
+	cancel()
+	watching.Wait()
 }
 
 // Many at a time: the pool is never overdrawn, everybody ends, and everything is given back.

@@ -17,6 +17,7 @@ type Pool struct {
 
 	mu      sync.Mutex
 	used    int64
+	ended   int64 // bytes that queries which have ended had, since their garbage was collected
 	next    uint64
 	running map[*Budget]struct{}
 	refused map[Reason]uint64

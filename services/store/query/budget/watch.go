@@ -6,6 +6,7 @@ package budget
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/metrics"
 	"time"
 )
@@ -18,8 +19,9 @@ const (
 )
 
 type watch struct {
-	limit  int64 // bytes of the process at which a query is ended
-	memory func() usage
+	limit   int64 // bytes of the process at which a query is ended
+	memory  func() usage
+	collect func() // garbage
 }
 
 // usage is memory of the process, in bytes.
@@ -41,7 +43,7 @@ func (p *Pool) Watch(ctx context.Context, limit int64, others func() int64) {
 			live:   int64(samples[3].Value.Uint64()),
 			others: others(),
 		}
-	}})
+	}, runtime.GC})
 }
 
 // blames says whether there is too much, and it is the queries that hold it: others may be near the limit by themselves, and between
@@ -55,6 +57,12 @@ func (w *watch) blames(first, now usage, charged int64) bool {
 		return true
 	}
 	return now.held >= w.limit+much && now.held-first.held >= much
+}
+
+// tidies says whether garbage is to be collected: large queries have ended since it was, and what they left behind would be blamed on those
+// that come after them. That is done while there is room for what these take meanwhile.
+func (w *watch) tidies(p *Pool, now usage) bool {
+	return now.held >= w.limit/4*3 && p.left(w.limit/8)
 }
 
 func (p *Pool) watchBy(ctx context.Context, w watch) {
@@ -75,6 +83,10 @@ func (p *Pool) watchBy(ctx context.Context, w watch) {
 				break
 			}
 			now := w.memory()
+			if w.tidies(p, now) {
+				w.collect()
+				now = w.memory()
+			}
 			if !began {
 				first, began = now, true
 			}
@@ -94,6 +106,17 @@ func (p *Pool) busy() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.running) > 0
+}
+
+// left says whether queries that have ended had so much since it said so before.
+func (p *Pool) left(bytes int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended < bytes {
+		return false
+	}
+	p.ended = 0
+	return true
 }
 
 // largest is the query that has charged most, of those that were not ended yet; nil for none.

@@ -252,7 +252,7 @@ func (r *run) aggregateLeaf(n *node) ([]row, error) {
 	if leaf.keepsName() && slices.ContainsFunc(leaf.then, operation.dropsName) {
 		return nil, errUnfit // without their names two may be the same
 	}
-	s, err := r.choose(leaf)
+	s, err := r.membersOf(n)
 	if err != nil {
 		return nil, err
 	}
@@ -281,6 +281,19 @@ func (r *run) aggregateLeaf(n *node) ([]row, error) {
 		return nil, err
 	}
 	return r.rows(n, totals, func(k int) labels.Labels { return s.labels[k] })
+}
+
+// membersOf is the series of an aggregation's leaf. How many there are of very many names is often asked: the one group that they make has
+// no labels, so that they need none either.
+func (r *run) membersOf(n *node) (*selected, error) {
+	if n.op != parser.COUNT && n.op != parser.GROUP || n.without || len(n.grouping) > 0 || !n.inner.keepsName() {
+		return r.choose(n.inner, 0)
+	}
+	s, err := r.find(n.inner, 0, false)
+	if err == nil {
+		s.labels = make([]labels.Labels, len(s.series))
+	}
+	return s, err
 }
 
 // totals aggregates the members of each group: large groups in parts, small ones whole.

@@ -5,8 +5,10 @@ package fast
 const (
 	// rowBytes is what a step of a row takes.
 	rowBytes = 8
-	// chosenBytes is what a series' labels take beside their text, and its places in lists.
-	chosenBytes = 64
+	// placeBytes is what a series takes in lists.
+	placeBytes = 32
+	// labelsBytes is what its labels take beside their text.
+	labelsBytes = 32
 	// rowSize is what a row takes besides: itself, its labels' header and its place in lists.
 	rowSize = 128
 	// maxRead is how many samples of one series are read at once; of more the engine keeps no more than a window.

@@ -206,8 +206,9 @@ type selected struct {
 
 func (n *node) keepsName() bool { return n.function == latest || n.function == lastOver }
 
-func (r *run) choose(n *node) (*selected, error) {
-	s, err := r.find(n)
+// choose finds a leaf's series; share is as of find.
+func (r *run) choose(n *node, share int64) (*selected, error) {
+	s, err := r.find(n, share, true)
 	if err != nil {
 		return nil, err
 	}
@@ -218,24 +219,30 @@ func (r *run) choose(n *node) (*selected, error) {
 	return s, nil
 }
 
-// find is choose without the labels.
-func (r *run) find(n *node) (*selected, error) {
-	width := n.window
+// width is how far before a moment a leaf looks.
+func (r *run) width(n *node) int64 {
 	if n.function == latest {
-		width = r.lookback
+		return r.lookback
 	}
-	s := &selected{from: r.at.start - n.offset - width + 1, to: r.at.end() - n.offset}
+	return n.window
+}
+
+// find is choose without the labels. share is what is taken of each series of numbers that has a sample in the time.
+func (r *run) find(n *node, share int64, labelled bool) (*selected, error) {
+	s := &selected{from: r.at.start - n.offset - r.width(n) + 1, to: r.at.end() - n.offset}
 	var err error
-	s.series, s.release, err = r.store.Select(r.ctx, s.from, s.to, n.matchers...)
+	s.series, s.release, err = r.store.Select(tsdb.WithShare(r.ctx, share), s.from, s.to, n.matchers...)
 	if err != nil {
 		s.release()
 		return nil, err
 	}
-	labelled := int64(0)
-	for _, one := range s.series {
-		labelled += int64(len(one.Key)) + chosenBytes
+	bytes := placeBytes * int64(len(s.series))
+	if labelled {
+		for _, one := range s.series {
+			bytes += int64(len(one.Key)) + labelsBytes
+		}
 	}
-	if err := r.hold(labelled, "selected series"); err != nil {
+	if err := r.hold(bytes, "selected series"); err != nil {
 		s.release()
 		return nil, err
 	}
@@ -386,9 +393,23 @@ func kinds(list []*tsdb.Series) (numbers, histograms bool, err error) {
 	return numbers, histograms, nil
 }
 
+// rowOf is what the row takes of a series of numbers that has a sample in the time, where one surely makes a row: not of functions that
+// want two, nor where moments are so far apart that samples lie between what is looked at.
+func (r *run) rowOf(n *node) int64 {
+	switch n.function {
+	case latest, sumOver, avgOver, minOver, maxOver, countOver, lastOver, quantileOver:
+	default:
+		return 0
+	}
+	if r.at.n > 1 && r.at.step > r.width(n) {
+		return 0
+	}
+	return rowBytes*int64(r.at.n) + rowSize
+}
+
 // leaf is the rows of a leaf that is not aggregated; n.then is left to the caller.
 func (r *run) leaf(n *node) ([]row, error) {
-	s, err := r.choose(n)
+	s, err := r.choose(n, r.rowOf(n))
 	if err != nil {
 		return nil, err
 	}

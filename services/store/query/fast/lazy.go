@@ -91,7 +91,7 @@ func (r *run) wholeOrLazy(n *node, q Query) ([]row, *Lazy, error) {
 		rows, err := r.evaluate(n)
 		return rows, nil, err
 	}
-	s, err := r.choose(n)
+	s, err := r.choose(n, 0) // of histograms one at a time may be all that is held
 	if err != nil {
 		return nil, nil, err
 	}

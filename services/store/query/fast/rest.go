@@ -11,6 +11,7 @@ import (
 
 	"cistern/services/store/query/adapter"
 	"cistern/services/store/query/budget"
+	"cistern/services/store/tsdb"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -62,12 +63,15 @@ func (e *Engine) evaluated(ctx context.Context, q Query, text string, from stora
 	n := int64(q.steps().n)
 	selected := map[*parser.VectorSelector]chosen{}
 	if len(selectors) > 0 {
+		names := namesIn(expr)
 		first := &selections{from: from, ctx: ctx}
+		if len(selectors) == 1 {
+			first.ctx = tsdb.WithShare(ctx, e.shareOf(expr, q, selectors[0], names))
+		}
 		defer first.release()
 		if err := e.choose(ctx, q, text, first); err != nil {
 			return Answer{}, err
 		}
-		names := namesIn(expr)
 		for i, one := range first.made {
 			if i < len(selectors) {
 				selected[selectors[i]] = one.measure(names, q.Lookback.Milliseconds())
@@ -109,15 +113,34 @@ type needed struct {
 	what          string
 }
 
-// estimate says what the engine needs, or that it is more than the query may have.
-func (e *Engine) estimate(expr parser.Expr, q Query, selected map[*parser.VectorSelector]chosen, b *budget.Budget) (needed, error) {
+// shareOf is what the engine needs at least for each series of an expression's only selector.
+func (e *Engine) shareOf(expr parser.Expr, q Query, selector *parser.VectorSelector, names map[string]bool) int64 {
+	const some = 1000
+	texts := map[string]textual{}
+	for name := range names {
+		texts[name] = textual{}
+	}
+	peak := func(series int64) int64 {
+		_, found := e.cost(expr, q, map[*parser.VectorSelector]chosen{selector: {series: series, texts: texts}})
+		return found.peak
+	}
+	return (peak(some) - peak(0)) / some
+}
+
+// cost is what evaluating the expression takes of the engine.
+func (e *Engine) cost(expr parser.Expr, q Query, selected map[*parser.VectorSelector]chosen) (*costs, estimated) {
 	interval := e.Interval
 	if interval <= 0 {
 		interval = defaultInterval
 	}
 	at := q.steps()
 	c := &costs{selected: selected, interval: interval.Milliseconds()}
-	found := c.of(expr, grid{at.start, at.end(), at.step})
+	return c, c.of(expr, grid{at.start, at.end(), at.step})
+}
+
+// estimate says what the engine needs, or that it is more than the query may have.
+func (e *Engine) estimate(expr parser.Expr, q Query, selected map[*parser.VectorSelector]chosen, b *budget.Budget) (needed, error) {
+	c, found := e.cost(expr, q, selected)
 	what := "the expression"
 	if c.what != nil {
 		what = c.what()

@@ -132,7 +132,7 @@ func (r *run) topRows(n *node) ([]row, error) {
 
 // topOfMany is topRows for a single moment and all of a selector's series: labels are made for the best alone.
 func (r *run) topOfMany(n *node) ([]row, error) {
-	s, err := r.find(n.inner)
+	s, err := r.find(n.inner, 0, false)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,8 @@ type histogramWork struct {
 	// senders do not do it; nil for work that has none.
 	tight      map[string]*bodies
 	histograms int64
-	filled     map[string]int64 // bins or buckets that hold something, over all histograms
+	filled     map[string]int64   // bins or buckets that hold something, over all histograms
+	held       map[string]float64 // bytes of information in a histogram
 }
 
 func (w *histogramWork) close() {
@@ -33,8 +34,8 @@ func (w *histogramWork) close() {
 	}
 }
 
-func newHistogramWork(folder string, tightToo bool) (*histogramWork, error) {
-	w := &histogramWork{requests: map[string]*bodies{}, filled: map[string]int64{}}
+func newHistogramWork(folder string, tightToo bool, held map[string]float64) (*histogramWork, error) {
+	w := &histogramWork{requests: map[string]*bodies{}, filled: map[string]int64{}, held: held}
 	if tightToo {
 		w.tight = map[string]*bodies{}
 	}
@@ -161,20 +162,24 @@ func (w *histogramWork) encodeMany(ctx context.Context, g *generator, series, se
 	return nil
 }
 
-// information is how many bytes a histogram of n measurements holds at least: its bins' counts are all but independent.
-func (g *generator) information(n int) float64 {
-	table := g.tables[0]
-	var share [logLinearBins]float64
-	for _, m := range table {
-		share[m.logLinear] += 1.0 / draws
+// information is how many bytes a histogram of n measurements holds at least, as each system gets it: its bins' counts are all but
+// independent. Narrow bins hold more than wide ones, and that has to be stored.
+func (g *generator) information(n int) map[string]float64 {
+	var logLinear, native, vm [logLinearBins]float64 // the others have fewer
+	for _, m := range g.tables[0] {
+		logLinear[m.logLinear]++
+		native[m.native]++
+		vm[m.vm]++
 	}
-	bits := 0.0
-	for _, p := range share {
-		if p > 0 {
-			bits += poissonEntropy(p * float64(n))
+	held := map[string]float64{}
+	for system, bins := range map[string]*[logLinearBins]float64{cistern: &logLinear, prometheus: &native, victoria: &vm} {
+		for _, drawn := range bins {
+			if drawn > 0 {
+				held[system] += poissonEntropy(drawn/draws*float64(n)) / 8
+			}
 		}
 	}
-	return bits / 8
+	return held
 }
 
 func histogramWorkload(ctx context.Context, b *bench, sections map[string]*section) error {
@@ -187,7 +192,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 	start := (time.Now().Unix()/window)*window - int64(n)
 	g := newGenerator()
 	b.say("histogram: encoding %d histograms", n)
-	work, err := newHistogramWork(b.temp, sections["histogram-ingest"] != nil)
+	work, err := newHistogramWork(b.temp, sections["histogram-ingest"] != nil, g.information(perSecond))
 	if err != nil {
 		return err
 	}
@@ -212,8 +217,9 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 	ingest.note("%s: the rows 'each request synced'.", asPeersNote)
 	per := float64(work.histograms)
 	ingest.note("'Labels once': Prometheus and VictoriaMetrics get the 60 samples of a series under its labels once, which the protocol allows and saves VictoriaMetrics most of its work, but Prometheus' and vmagent's senders do not do. Cistern's import declares a series once: its requests are the same in both.")
-	ingest.note("Populated per histogram: %.0f log-linear bins (the second's own), %.0f native buckets and %.0f vmrange buckets (cumulative). The log-linear counts of one histogram hold %.0f bytes of information.",
-		float64(work.filled[cistern])/per, float64(work.filled[prometheus])/per, float64(work.filled[victoria])/per, g.information(perSecond))
+	ingest.note("Populated per histogram: %.0f log-linear bins (the second's own), %.0f native buckets and %.0f vmrange buckets (cumulative). What a histogram has in each of these holds %.1f, %.1f and %.1f bytes of information at least.",
+		float64(work.filled[cistern])/per, float64(work.filled[prometheus])/per, float64(work.filled[victoria])/per,
+		work.held[cistern], work.held[prometheus], work.held[victoria])
 	goals := []goal{{prometheus, 3, 6}, {victoria, 8, 20}} // of either form: the reader sees which one they are met in
 	b.each(ctx, ingest, ingest.systems, repeats, func(ctx context.Context, system string) error {
 		server, err := b.ingestHistograms(ctx, ingest, work, work.requests, system, "one series", asPeers, goals, true)
@@ -251,7 +257,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 			delete(servers, system)
 		}
 		// Others again for the week at one minute: a head that has seen the week's end takes nothing from its beginning.
-		minute, err := newHistogramWork(b.temp, false)
+		minute, err := newHistogramWork(b.temp, false, g.information(60*perSecond))
 		if err != nil {
 			return err
 		}
@@ -276,7 +282,7 @@ func histogramWorkload(ctx context.Context, b *bench, sections map[string]*secti
 		return nil
 	}
 	b.say("histogram: encoding 1,000 series")
-	many, err := newHistogramWork(b.temp, false)
+	many, err := newHistogramWork(b.temp, false, g.information(perSecond))
 	if err != nil {
 		return err
 	}
@@ -318,6 +324,7 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 	}
 	folder := s.row(name+": disk, the whole data folder after a flush", "B per histogram", folderGoals...)
 	over := s.row(name+": … over its samples and index", "×", overGoals...)
+	held := s.row(name+": … over what the system's bins hold", "×")
 	server, err := b.run(ctx, system, options)
 	if err != nil {
 		return nil, err
@@ -360,6 +367,7 @@ func (b *bench) ingestHistograms(ctx context.Context, s *section, w *histogramWo
 	}
 	size := float64(parts["samples"] + parts["index"])
 	over.put(system, whole/size)
+	held.put(system, whole/n/w.held[system])
 	cpu.put(system, total/n*1e6)
 	kernel.put(system, inKernel/n*1e6)
 	taking.put(system, p.cpu/n*1e6)

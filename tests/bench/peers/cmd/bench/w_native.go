@@ -19,7 +19,7 @@ func nativeWorkload(ctx context.Context, b *bench, sections map[string]*section)
 	s.about = fmt.Sprintf("Native histograms of %s measurements by remote write: 1,000 series for %d s, a second a request; and one series a second for %d days, then windows of 1h30 over it.",
 		thousands(fmt.Sprint(perSecond)), seconds, days)
 	g := newGenerator()
-	many, err := newHistogramWork(b.temp, false)
+	many, err := newHistogramWork(b.temp, false, g.information(perSecond))
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func nativeWorkload(ctx context.Context, b *bench, sections map[string]*section)
 	many.close()
 	start := time.Now().Unix()/window*window - int64(days)*86_400
 	labels := []label{{"instance", "10.0.0.1:9100"}, {"job", "production/api-gateway"}, {"service", "login"}}
-	week, err := newHistogramWork(b.temp, false)
+	week, err := newHistogramWork(b.temp, false, g.information(perSecond))
 	if err != nil {
 		return err
 	}
