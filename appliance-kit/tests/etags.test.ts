@@ -62,6 +62,9 @@ const way = {
     picklePort: null,
     tlsPort: null,
     tlsClientCa: null,
+    senderIsHost: false,
+    hostNames: [],
+    refusedSenders: [],
   },
 };
 

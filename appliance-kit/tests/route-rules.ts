@@ -48,7 +48,7 @@ export const FOREIGN: Readonly<Record<string, string>> = {
 /** What an action begins with. */
 export const VERBS = new Set(
   `acknowledge activate add apply approve attach cancel change clear clone collect confirm create destroy detach dismiss end enter estimate export fetch
-  fill finish forget go hold import label load locate mount offline online place power preview reboot record refuse release remove rename
+  fill finish forget go hold import label load locate mount name offline online place power preview reboot record refuse release remove rename
   replace restart reset restore resume retire retry rollback run scrub self set silence start stop suspend test trim try unload unmount upgrade use verify watch wipe
   withdraw`.split(/\s+/),
 );

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { setUp } from '../stack/api.ts';
 import { ask, until } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
-import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { exactly, lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 
 let stack: Stack;
 let someone: Person;
@@ -21,6 +21,75 @@ before(async () => {
 after(async () => {
   await someone?.close();
   await stack?.stop();
+});
+
+/** Sends a packet of statsd from one of this machine's addresses. */
+async function packet(line: string, from = '127.0.0.1'): Promise<void> {
+  const socket = createSocket('udp4');
+  socket.bind(0, from);
+  await once(socket, 'listening');
+  await new Promise((resolve) => socket.send(line, stack.statsdPort, '127.0.0.1', resolve));
+  socket.close();
+}
+
+test('an empty Explore has lines with a token, and draws the first sample; its sender is named, another one refused', async (t) => {
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics%2Fexplore');
+  await signInBy(page);
+  await page.getByText('Nothing has been sent here yet').waitFor();
+  await page.getByLabel('Client', { exact: true }).selectOption('Prometheus');
+  const lines = page.getByRole('region', { name: 'Lines for Prometheus' });
+  await lines.getByText('credentials: TOKEN').waitFor();
+  await page.getByRole('button', { name: 'Make a token for it' }).click();
+  await lines.getByText('credentials: TOKEN').waitFor({ state: 'detached' });
+  await page.getByText('is shown this once: copy it now').waitFor();
+  const [, token] = /credentials: (\S+) }/.exec((await lines.textContent()) ?? '') ?? [];
+  await lookAt(page, 'explore-empty');
+  const began = performance.now();
+  await packet('first.sample:7|g');
+  const first = page.getByRole('region', { name: 'The first sample: first.sample' });
+  await first.getByText('7', { exact: true }).first().waitFor();
+  t.diagnostic(`the first sample is drawn after ${Math.round(performance.now() - began)} ms`);
+  await lookAt(page, 'explore-first');
+  const sent = await ask(new URL('/api/v1/import', stack.url), {
+    headers: { authorization: `Bearer ${token}` },
+    body: { samples: [{ name: 'by.token', value: 1 }] },
+  });
+  assert.equal(sent.status, 200, sent.text);
+
+  await page.goto(`${stack.url}/status`);
+  const newSenders = page.getByRole('list', { name: 'New senders' });
+  const one = newSenders.getByRole('listitem').filter({ hasText: 'by statsd' });
+  await one.getByText('127.0.0.1').waitFor();
+  await lookAt(page, 'status-new-senders');
+  await page.getByRole('button', { name: 'Name it: 127.0.0.1 by statsd' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel(exactly('Name')).fill('web 1');
+  await lookAt(page, 'status-name-sender');
+  await dialog.getByRole('button', { name: 'Name it' }).click();
+  await one.waitFor({ state: 'detached' });
+  await packet('second.sample:1|g');
+  await page.goto(`${stack.url}/analytics/explore?f.host=web+1`);
+  const metrics = page.getByRole('grid', { name: 'Metrics' });
+  await metrics.getByRole('link', { name: 'second.sample' }).waitFor();
+  assert.equal(await metrics.getByRole('link', { name: 'first.sample' }).count(), 0, 'it keeps its labels');
+  await lookAt(page, 'explore-of-a-host');
+
+  await packet('third.sample:1|g', '127.0.0.2');
+  await page.goto(`${stack.url}/settings/inputs`);
+  await page.getByRole('button', { name: 'Refuse it: 127.0.0.2 by statsd' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Refuse it' }).click();
+  const refused = page.getByRole('grid', { name: 'Refused senders' }).getByRole('row').filter({ hasText: '127.0.0.2' });
+  await refused.waitFor();
+  await packet('fourth.sample:1|g', '127.0.0.2');
+  const row = page.getByRole('grid', { name: 'Senders' }).getByRole('row').filter({ hasText: '127.0.0.2' });
+  await row.getByText('1 of refused senders').waitFor();
+  await lookAt(page, 'settings-inputs-refused');
+  await refused.getByRole('button', { name: 'Take it again: 127.0.0.2 by statsd' }).click();
+  await refused.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Change statsd' }).click();
+  await page.getByText('its address becomes the label host').waitFor();
+  assert.equal(await page.getByLabel('Names of senders').inputValue(), '127.0.0.1 web 1');
+  await lookAt(page, 'settings-input-statsd');
 });
 
 test('an input is switched off, and its senders are told; another is kept to a network', async (t) => {
@@ -61,8 +130,7 @@ test('an input is switched off, and its senders are told; another is kept to a n
   await form.getByLabel('Only from these addresses').fill('192.0.2.0/24');
   await page.getByRole('button', { name: 'Save' }).click();
   await row('statsd').getByText('192.0.2.0/24').waitFor();
-  const socket = createSocket('udp4');
-  socket.send('from.here:1|c', stack.statsdPort, '127.0.0.1', () => socket.close());
+  await packet('from.here:1|c');
   await page
     .getByRole('grid', { name: 'Senders' })
     .getByRole('row')

@@ -203,7 +203,8 @@ async function narrowed(machine: Awaited<ReturnType<typeof readyMachine>>['machi
   }
   const { networks: before, ...statsd } = await api.get<Statsd>('GET', '/api/inputs/statsd');
   const fields = ['enabled', 'seriesPerSecond', 'seriesBurst', 'senderSeriesPerSecond', 'senderSeriesBurst'];
-  const all = [...fields, 'senderSamplesPerSecond', 'port', 'picklePort', 'tlsPort', 'tlsClientCa'];
+  const later = ['senderSamplesPerSecond', 'port', 'picklePort', 'tlsPort', 'tlsClientCa'];
+  const all = [...fields, ...later, 'senderIsHost', 'hostNames', 'refusedSenders'];
   const keep = Object.fromEntries(all.map((name) => [name, statsd[name]]));
   const networks = (list: string[]) => api.get('PUT', '/api/inputs/statsd', { ...keep, networks: list });
   const stored = async (name: string) => (await query(api, `{__name__=~"${name}"}`)).length > 0;

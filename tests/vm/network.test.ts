@@ -155,11 +155,11 @@ test('the clock and the network of the machine itself', async (t) => {
     const networks = async (list: string[]) => {
       const { enabled, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst } = statsd;
       const { senderSamplesPerSecond } = statsd;
-      const { port, picklePort, tlsPort, tlsClientCa } = statsd;
+      const { port, picklePort, tlsPort, tlsClientCa, senderIsHost, hostNames, refusedSenders } = statsd;
       await api.get('PUT', '/api/inputs/statsd', {
         ...{ enabled, networks: list, seriesPerSecond, seriesBurst, senderSeriesPerSecond, senderSeriesBurst },
         senderSamplesPerSecond,
-        ...{ port, picklePort, tlsPort, tlsClientCa },
+        ...{ port, picklePort, tlsPort, tlsClientCa, senderIsHost, hostNames, refusedSenders },
       });
     };
     await networks(['192.0.2.0/24']);

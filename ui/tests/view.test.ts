@@ -54,6 +54,7 @@ test('names and values become a selector that PromQL reads as they are', () => {
   assert.equal(selector({ metric: 'up', filters: [] }), 'up');
   assert.equal(selector({ metric: 'up', filters: [['a', 'x"y\\z']] }), 'up{a="x\\"y\\\\z"}');
   assert.equal(selector({ metric: 'shop.orders', filters: [] }), '{__name__="shop.orders"}');
+  assert.equal(selector({ metric: '', filters: [['host', 'web 1']] }), '{host="web 1"}');
 });
 
 test('many series are four lines, and the worst is found by its name', () => {

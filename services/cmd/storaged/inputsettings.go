@@ -33,8 +33,8 @@ import (
 
 const (
 	inputsFile = "inputs.json" // in the folder of the telemetry dataset
-	// inputsVersion is that file's. Version 1 had no ports, and no ownByDefault; version 2 no TLS.
-	inputsVersion = 3
+	// inputsVersion is that file's. Version 1 had no ports, and no ownByDefault; version 2 no TLS; version 3 nothing of single senders.
+	inputsVersion = 4
 	maxInputsBody = 1 << 20
 	// maxNetworks is how many an input may be kept to.
 	maxNetworks = 100
@@ -56,6 +56,10 @@ type inputSettings struct {
 	// TLSPort is that of lines by TLS, and TLSClientCA the PEM of those who issue its clients' certificates; "": they need none.
 	TLSPort     *int    `json:"tlsPort,omitempty"`
 	TLSClientCA *string `json:"tlsClientCa,omitempty"`
+	// SenderIsHost, HostNames and RefusedSenders are left out in what was kept before there were such settings.
+	SenderIsHost   bool            `json:"senderIsHost,omitempty"`
+	HostNames      []hostName      `json:"hostNames,omitempty"`
+	RefusedSenders []senders.Place `json:"refusedSenders,omitempty"`
 }
 
 // inputList is what akd sets. Inputs that it does not name are as in the file of settings; of these, with OwnByDefault, those
@@ -144,8 +148,6 @@ func (i *inputSettings) config() *inputConfig {
 		SenderSeriesPerSecond: i.SenderSeriesPerSecond, SenderSeriesBurst: i.SenderSeriesBurst, SenderSamplesPerSecond: i.SenderSamplesPerSecond}
 }
 
-func (i *inputSettings) senders(own *senders.Own) senders.Options { return i.config().senders(own) }
-
 // wanted is every input's settings by a list.
 func (s *server) wanted(list inputList) map[string]inputSettings {
 	all := map[string]inputSettings{}
@@ -172,7 +174,7 @@ func (l *inputList) check() error {
 		if len(one.Networks) > maxNetworks {
 			return fmt.Errorf("%s has %d networks, %d is the limit", name, len(one.Networks), maxNetworks)
 		}
-		if err := errors.Join(one.config().check(name), one.checkPorts(name), one.checkTLS(name)); err != nil {
+		if err := errors.Join(one.config().check(name), one.checkPorts(name), one.checkTLS(name), one.checkSingle(name)); err != nil {
 			return err
 		}
 	}

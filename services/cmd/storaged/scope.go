@@ -53,7 +53,7 @@ var scopes = map[string]scope{
 	"/api/v1/metrics": refused, "/api/v1/sizes": refused, "/api/v1/hosts": refused, "/api/v1/status/tsdb": refused, "/api/v1/status/storage": refused,
 	"/api/v1/status/runtimeinfo": refused, "/api/v1/status/config": refused, "/api/v1/status/flags": refused,
 	"/api/v1/admin/tsdb/delete_series": refused, "/admin/tsdb/delete_series": refused, "/admin/flush": refused, "/admin/write": refused,
-	"/admin/retention": refused, "/admin/meanings": refused, "/admin/watch": refused, "/admin/selector/check": refused,
+	"/admin/retention": refused, "/admin/meanings": refused, "/admin/names": refused, "/admin/watch": refused, "/admin/selector/check": refused,
 	"/admin/inputs": refused, "/admin/inputs/certificate": refused, "/admin/outputs": refused, "/admin/outputs/check": refused, "/admin/outputs/test": refused,
 	"/admin/recording-rules": refused, "/admin/recording-rules/preview": refused, "/admin/recording-rules/read-file": refused,
 	"/admin/recording-rules/{id}/fill": refused,

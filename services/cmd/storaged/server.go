@@ -153,6 +153,7 @@ func (s *server) table() *routeTable {
 	mux.HandleFunc("PUT /admin/retention", here(s.putRetention))
 	mux.HandleFunc("GET /admin/meanings", here(s.getMeanings))
 	mux.HandleFunc("PUT /admin/meanings", here(s.putMeanings))
+	mux.HandleFunc("GET /admin/names", here(s.getNames))
 	mux.HandleFunc("POST /admin/watch", here(s.queries.Watch))
 	mux.HandleFunc("GET /admin/inputs", here(s.getInputs))
 	mux.HandleFunc("PUT /admin/inputs", here(s.putInputs))

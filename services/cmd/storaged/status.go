@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"cistern/services/ingest/senders"
 	"cistern/services/platform/fastclock"
 	"cistern/services/store/tsdb"
 )
@@ -114,6 +115,7 @@ func (s *server) inputStatus() map[string]any {
 		if networks == nil {
 			networks = []network{}
 		}
+		names, refused := append([]hostName{}, c.HostNames...), append([]senders.Place{}, c.RefusedSenders...)
 		for _, one := range status.Senders {
 			if one.Refused == nil {
 				one.Refused = map[tsdb.Reason]uint64{}
@@ -125,10 +127,15 @@ func (s *server) inputStatus() map[string]any {
 			"seriesPerSecond": c.SeriesPerSecond, "seriesBurst": c.SeriesBurst,
 			"senderSeriesPerSecond": c.SenderSeriesPerSecond, "senderSeriesBurst": c.SenderSeriesBurst, "senderSamplesPerSecond": c.SenderSamplesPerSecond,
 			"port": c.Port, "picklePort": c.PicklePort, "tlsPort": c.TLSPort, "tlsClientCa": c.TLSClientCA,
-			"tlsListens": on.tls(in.name),
+			"tlsListens": on.tls(in.name), "senderIsHost": c.SenderIsHost, "hostNames": names, "refusedSenders": refused,
 		}
 	}
 	return all
+}
+
+// getNames says whether there are names that nobody had sent before: it costs nothing to ask.
+func (s *server) getNames(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, map[string]any{"version": s.store.NamesVersion()})
 }
 
 // replacedStatus is the samples that took another one's place: how many, and of which series.

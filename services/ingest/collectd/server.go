@@ -110,9 +110,9 @@ func (s *Server) receive() {
 		now := time.Now().UnixMilli()
 		for i := range messages[:n] {
 			from := senders.Address(messages[i].Addr)
-			if !s.from.Allowed(from) {
-				s.store.Reject(senders.NetworkNotAllowed, 1)
-				s.from.Refused(from, senders.NetworkNotAllowed, 1)
+			if reason := s.from.Unwanted(from); reason != "" {
+				s.store.Reject(reason, 1)
+				s.from.Refused(from, reason, 1)
 				s.bad.Add(1)
 				continue
 			}

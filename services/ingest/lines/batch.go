@@ -18,6 +18,8 @@ type Batch struct {
 	samples []tsdb.Sample
 	keys    []byte
 	from    netip.Addr // who sent what is being parsed
+	host    string     // the label of what names no host; "" for none
+	hosts   senders.Hosts
 	parts   senders.Parts
 	refused map[refusal]int
 }
@@ -90,6 +92,11 @@ func (b *Batch) Tag(l tsdb.Label) {
 
 // Add adds a sample of the series that Labels name, or refuses it. The labels' texts are copied.
 func (b *Batch) Add(sample tsdb.Sample) {
+	if b.host != "" {
+		if name, _ := tsdb.HostName(b.label); name == "" {
+			b.Tag(tsdb.Label{Name: senders.HostLabel, Value: b.host})
+		}
+	}
 	start := len(b.keys)
 	var err error
 	if b.keys, err = tsdb.AppendKey(b.keys, b.Labels); err != nil {
@@ -103,6 +110,16 @@ func (b *Batch) Add(sample tsdb.Sample) {
 	// Growing keys moves it; what was there before stays where it is, and valid.
 	sample.Key = b.keys[start:len(b.keys):len(b.keys)]
 	b.samples = append(b.samples, sample)
+}
+
+// label is the value of one of Labels; "" when it is not there.
+func (b *Batch) label(name string) string {
+	for i := range b.Labels {
+		if b.Labels[i].Name == name {
+			return b.Labels[i].Value
+		}
+	}
+	return ""
 }
 
 // Borrow is a text that shares the memory of bytes, which must not change while it is used.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +130,45 @@ func TestSenders(t *testing.T) {
 		t.Error(metrics, err)
 	}
 	if metrics, err := store.Metrics(tsdb.MetricQuery{Match: "elsewhere"}); err != nil || metrics.Total != 0 {
+		t.Error(metrics, err)
+	}
+}
+
+// What names no host gets its sender's, over both protocols and as it is set at that moment; who is refused is cut off and counted.
+func TestSenderIsHost(t *testing.T) {
+	place := func(text string) senders.Place { return senders.PlaceOf(netip.MustParseAddr(text)) }
+	in := senders.New("test", senders.Options{SenderIsHost: true, HostNames: map[senders.Place]string{place("127.0.0.2"): "web2"}})
+	s, store := serve(t, in)
+	one, two, stream := dial(t, s, "udp", "127.0.0.1"), dial(t, s, "udp", "127.0.0.2"), dial(t, s, "tcp", "127.0.0.3")
+	hosts := func(want ...string) {
+		t.Helper()
+		until(t, fmt.Sprint(want), func() bool {
+			var got []string
+			for _, host := range store.Hosts(0, 0).List {
+				got = append(got, host.Name+" "+strings.Join(host.By, ","))
+			}
+			slices.Sort(got)
+			return slices.Equal(got, want)
+		})
+	}
+	fmt.Fprint(one, "a\n")
+	fmt.Fprint(two, "a\n")
+	fmt.Fprint(stream, "a\n")
+	hosts("127.0.0.1 host", "127.0.0.3 host", "web2 host")
+	in.Set(senders.Options{HostNames: map[senders.Place]string{place("127.0.0.3"): "web3"}, RefusedSenders: map[senders.Place]bool{place("127.0.0.1"): true}})
+	fmt.Fprint(stream, "a\n")
+	hosts("127.0.0.1 host", "127.0.0.3 host", "web2 host", "web3 host")
+	fmt.Fprint(one, "a\nb\n")
+	until(t, "it is refused", func() bool { return in.Status(0).Refused[senders.SenderRefused] == 1 })
+	if rejected := store.Status().Rejected[senders.SenderRefused]; rejected != 1 {
+		t.Errorf("%d were refused", rejected)
+	}
+	in.Set(senders.Options{RefusedSenders: map[senders.Place]bool{place("127.0.0.3"): true}})
+	fmt.Fprint(stream, "b\n")
+	if _, err := io.ReadAll(stream); err != nil && !strings.Contains(err.Error(), "reset") {
+		t.Error(err)
+	}
+	if metrics, err := store.Metrics(tsdb.MetricQuery{Match: "b"}); err != nil || metrics.Total != 0 {
 		t.Error(metrics, err)
 	}
 }

@@ -191,8 +191,8 @@ func (s *Server) accept(listener net.Listener, stream func(net.Conn, *Batch)) {
 			continue
 		}
 		from := senders.Address(connection.RemoteAddr())
-		if !s.options.Senders.Allowed(from) {
-			s.elsewhere(from)
+		if reason := s.options.Senders.Unwanted(from); reason != "" {
+			s.unwanted(from, reason)
 			connection.Close()
 			continue
 		}
@@ -216,19 +216,21 @@ func (s *Server) accept(listener net.Listener, stream func(net.Conn, *Batch)) {
 	}
 }
 
-// Unwanted says whether who sends a batch may no longer do so, and counts what has come of it.
+// Unwanted says whether who sends a batch may no longer do so, and counts what has come of it. Of what may be sent it has the
+// batch know which label host it gets now.
 func (s *Server) Unwanted(b *Batch) bool {
-	if s.options.Senders.Allowed(b.from) {
-		return false
+	if reason := s.options.Senders.Unwanted(b.from); reason != "" {
+		s.unwanted(b.from, reason)
+		return true
 	}
-	s.elsewhere(b.from)
-	return true
+	b.host = s.options.Senders.Host(&b.hosts, b.from)
+	return false
 }
 
-// elsewhere counts a packet or a connection from where none may come.
-func (s *Server) elsewhere(from netip.Addr) {
-	s.store.Reject(senders.NetworkNotAllowed, 1)
-	s.options.Senders.Refused(from, senders.NetworkNotAllowed, 1)
+// unwanted counts a packet or a connection of somebody who may not send.
+func (s *Server) unwanted(from netip.Addr, reason tsdb.Reason) {
+	s.store.Reject(reason, 1)
+	s.options.Senders.Refused(from, reason, 1)
 	s.bad.Add(1)
 }
 
@@ -291,11 +293,12 @@ func (s *Server) receive() {
 		now := time.Now().UnixMilli()
 		for i := range messages[:n] {
 			from := senders.Address(messages[i].Addr)
-			if !s.options.Senders.Allowed(from) {
-				s.elsewhere(from)
+			if reason := s.options.Senders.Unwanted(from); reason != "" {
+				s.unwanted(from, reason)
 				continue
 			}
 			b.begin(from)
+			b.host = s.options.Senders.Host(&b.hosts, from)
 			before := b.Samples()
 			s.Packet(&b, messages[i].Buffers[0][:messages[i].N], now)
 			b.drop(before, s.options.Senders.Admit(from, b.Samples()-before))

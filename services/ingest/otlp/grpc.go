@@ -89,10 +89,10 @@ func (g *GRPC) export(_ any, stream grpc.ServerStream) error {
 	ctx := stream.Context()
 	if p, ok := peer.FromContext(ctx); ok {
 		from := senders.Address(p.Addr)
-		if !g.senders.Allowed(from) {
-			g.handler.store.Reject(senders.NetworkNotAllowed, 1)
-			g.senders.Refused(from, senders.NetworkNotAllowed, 1)
-			return status.Errorf(codes.PermissionDenied, "nothing is taken from %s by otlp: send from a network that may, or add this one at Settings, Inputs", senders.Text(from))
+		if reason := g.senders.Unwanted(from); reason != "" {
+			g.handler.store.Reject(reason, 1)
+			g.senders.Refused(from, reason, 1)
+			return status.Errorf(codes.PermissionDenied, "nothing is taken from %s by otlp. %s", senders.Text(from), senders.WhatToDo(reason))
 		}
 		ctx = senders.Under(ctx, g.senders.From(from))
 	}

@@ -27,11 +27,10 @@ func (in *Input) Handler(store tsdb.Ingester, next http.Handler) http.Handler {
 			problem.Write(w, http.StatusForbidden, "forbidden", "The input "+in.name+" is switched off.", "Settings, Inputs switches it on.")
 			return
 		}
-		if !in.Allowed(from) {
-			store.Reject(NetworkNotAllowed, 1)
-			in.Refused(from, NetworkNotAllowed, 1)
-			problem.Write(w, http.StatusForbidden, "forbidden", "Nothing is taken from "+Text(from)+" by "+in.name+".",
-				"Send from a network that may, or add this one at Settings, Inputs.")
+		if reason := in.Unwanted(from); reason != "" {
+			store.Reject(reason, 1)
+			in.Refused(from, reason, 1)
+			problem.Write(w, http.StatusForbidden, "forbidden", "Nothing is taken from "+Text(from)+" by "+in.name+".", WhatToDo(reason))
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(tsdb.WithSender(r.Context(), in.From(from))))

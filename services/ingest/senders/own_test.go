@@ -24,7 +24,7 @@ func TestOwnNetworks(t *testing.T) {
 	hold := func(when string, wanted map[string]bool) {
 		t.Helper()
 		for text, want := range wanted {
-			if got := in.Allowed(address(text)); got != want {
+			if got := in.Unwanted(address(text)) == ""; got != want {
 				t.Errorf("%s: %s: %v", when, text, got)
 			}
 		}
@@ -48,7 +48,7 @@ func TestOwnNetworksOfThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if in := New("statsd", Options{Own: o}); !in.Allowed(address("127.0.0.1")) || in.Allowed(address("240.0.0.1")) {
+	if in := New("statsd", Options{Own: o}); in.Unwanted(address("127.0.0.1")) != "" || in.Unwanted(address("240.0.0.1")) == "" {
 		t.Error(o.Networks())
 	}
 }

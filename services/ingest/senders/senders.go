@@ -29,6 +29,12 @@ type Options struct {
 	// Networks are where senders may be, and those of Own, if it is set; neither means everywhere.
 	Networks []netip.Prefix
 	Own      *Own
+	// RefusedSenders may not send, in whatever network they are.
+	RefusedSenders map[Place]bool
+	// SenderIsHost: what names no host gets its sender's address as the label host. HostNames are of single senders, whose samples
+	// get the name as that label in any case.
+	SenderIsHost bool
+	HostNames    map[Place]string
 	// How many new series may come, on average each second and at once: of all senders together, and of each address. A
 	// limit of 0 a second is none.
 	SeriesPerSecond, SeriesBurst             int
@@ -77,18 +83,33 @@ func New(name string, options Options) *Input {
 	return in
 }
 
-// Allowed says whether an address may send. One that is not valid is this machine's own, by a Unix socket.
-func (in *Input) Allowed(from netip.Addr) bool {
+// Unwanted is the reason for which an address may not send; "" for one that may. One that is not valid is this machine's own, by a
+// Unix socket.
+func (in *Input) Unwanted(from netip.Addr) tsdb.Reason {
 	if in == nil || !from.IsValid() {
-		return true
+		return ""
 	}
 	o := in.options.Load()
+	if _, refused := at(o.RefusedSenders, from); refused {
+		return SenderRefused
+	}
 	if len(o.Networks) == 0 && o.Own == nil {
-		return true
+		return ""
 	}
 	from = from.Unmap().WithZone("")
 	within := func(p netip.Prefix) bool { return p.Contains(from) }
-	return slices.ContainsFunc(o.Networks, within) || o.Own != nil && slices.ContainsFunc(o.Own.Networks(), within)
+	if slices.ContainsFunc(o.Networks, within) || o.Own != nil && slices.ContainsFunc(o.Own.Networks(), within) {
+		return ""
+	}
+	return NetworkNotAllowed
+}
+
+// WhatToDo is what an unwanted sender is told.
+func WhatToDo(reason tsdb.Reason) string {
+	if reason == SenderRefused {
+		return "An administrator has refused this sender; Settings, Inputs takes that back."
+	}
+	return "Send from a network that may, or add this one at Settings, Inputs."
 }
 
 // Set replaces the limits. Who may no longer send is refused from the next packet or request on; a sender's tokens stay.

@@ -25,11 +25,11 @@ func clock(in *Input) *time.Time {
 func TestNetworks(t *testing.T) {
 	in := New("statsd", Options{Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")}})
 	for text, want := range map[string]bool{"192.0.2.7": true, "::ffff:192.0.2.7": true, "198.51.100.1": false, "2001:db8::1": true, "2001:db9::1": false, "127.0.0.1": false} {
-		if got := in.Allowed(address(text)); got != want {
+		if got := in.Unwanted(address(text)) == ""; got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
-	if !in.Allowed(netip.Addr{}) || !New("x", Options{}).Allowed(address("8.8.8.8")) {
+	if in.Unwanted(netip.Addr{}) != "" || New("x", Options{}).Unwanted(address("8.8.8.8")) != "" {
 		t.Error("this machine, or an input without networks, is refused")
 	}
 }

@@ -59,7 +59,8 @@ type Aggregator struct {
 	flushing sync.Mutex
 	second   atomic.Uint64 // counts flushes; changed under flushing
 	unstored []tsdb.Sample // of earlier seconds, what is sent once: the store did not take it
-	readings []reading     // of the last second
+	readings []reading     // of the last second, of what came in it
+	repeated []reading     // and of what came before
 	samples  []tsdb.Sample // of some of them; as readings, their memory is used again
 	senders  *senders.Input
 
@@ -72,7 +73,7 @@ type Aggregator struct {
 	described int
 
 	waiting    atomic.Int64 // len(unstored)
-	bytes      atomic.Int64 // about what the metrics and their entries take; changed under mu
+	bytes      atomic.Int64 // about what the metrics, their entries and hosts take; of the hosts it is changed under a shard's mu, else under mu
 	lines, bad atomic.Uint64
 	received   atomic.Int64 // when the last batch came, by the clock
 }
@@ -134,6 +135,7 @@ type shard struct {
 	refused map[tsdb.Reason]int
 	timed   []tsdb.Sample // with a time of their own; their keys are metrics'
 	from    []netip.Addr  // the packets' senders; nil for none
+	hosts   hostNumbers
 	blamed  blame
 	order   int64 // the time of the batch
 	lines   uint64
@@ -241,6 +243,7 @@ func (s *shard) sender(packet int) netip.Addr {
 
 // packet parses the lines of the i-th packet, which wait for apply, and says how many there are.
 func (s *shard) packet(packet []byte, i int) (lines int) {
+	host := s.hosts.of(s.a.senders.Host(&s.hosts.known, s.sender(i)))
 	for len(packet) > 0 {
 		var text []byte
 		if newline := bytes.IndexByte(packet, '\n'); newline >= 0 {
@@ -267,7 +270,7 @@ func (s *shard) packet(packet []byte, i int) (lines int) {
 			s.refuse(reason, i)
 			continue
 		}
-		l.packet = i
+		l.packet, l.host = i, host
 		l.hash = hashOf(l)
 		s.parsed++
 	}
@@ -294,10 +297,10 @@ func (s *shard) apply() {
 	}
 }
 
-// elsewhere counts a packet from where none may come.
-func (s *shard) elsewhere(from netip.Addr) {
-	s.a.senders.Refused(from, senders.NetworkNotAllowed, 1)
-	s.reject(senders.NetworkNotAllowed)
+// unwanted counts a packet of somebody who may not send.
+func (s *shard) unwanted(from netip.Addr, reason tsdb.Reason) {
+	s.a.senders.Refused(from, reason, 1)
+	s.reject(reason)
 }
 
 // reject counts something of which the sender is counted already.
@@ -382,10 +385,15 @@ func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 			return nil, BadNumber
 		}
 	}
+	host, e := s.hostOf(l)
+	if e != nil {
+		return e, ""
+	}
 	labels, reason := labelsOf(l.name, l.tags)
 	if reason != "" {
 		return nil, reason
 	}
+	labels = withHost(labels, host)
 	name := labels[0].Value
 	key, err := tsdb.AppendKey([]byte{byte(l.kind)}, labels)
 	if err != nil {
@@ -426,7 +434,11 @@ func (s *shard) add(l *line) (*entry, tsdb.Reason) {
 	if full {
 		return nil, Names
 	}
-	e := &entry{hash: l.hash, text: owned(l, m.id), name: uint16(len(l.name)), kind: l.kind, metric: m}
+	if l.host == unnumbered {
+		l.host = s.hosts.add(a, host)
+		l.hash = hashOf(l)
+	}
+	e = &entry{hash: l.hash, host: l.host, text: owned(l, m.id), name: uint16(len(l.name)), kind: l.kind, metric: m}
 	s.table.insert(e)
 	return e, ""
 }

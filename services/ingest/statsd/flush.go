@@ -44,7 +44,7 @@ func (a *Aggregator) write(ctx context.Context, once []tsdb.Sample, ms int64) er
 	if len(a.unstored) > 0 {
 		once = append(a.unstored, once...)
 	}
-	left, err := a.ingest(ctx, once)
+	left, err := a.ingest(tsdb.WithSender(ctx, all{}), once)
 	kept := min(len(left), maxUnstored)
 	a.unstored = left[:kept:kept]
 	a.waiting.Store(int64(kept))
@@ -52,8 +52,21 @@ func (a *Aggregator) write(ctx context.Context, once []tsdb.Sample, ms int64) er
 		a.store.Reject(Unstored, len(left)-kept)
 		return err
 	}
-	return a.ingestReadings(ctx, ms)
+	if err := a.ingestReadings(tsdb.WithSender(ctx, all{}), a.readings, ms); err != nil {
+		return err
+	}
+	return a.ingestReadings(tsdb.WithSender(ctx, all{repeats: true}), a.repeated, ms)
 }
+
+// all are those who sent what is stored of a second, together: each was asked whether he may make a series when he named it.
+type all struct{ repeats bool }
+
+func (all) Create(int) (tsdb.Reason, string) { return "", "" }
+func (all) Refused(int, tsdb.Reason)         {}
+func (all) Sent(int)                         {}
+
+// Repeats implements tsdb.Repeater.
+func (s all) Repeats() bool { return s.repeats }
 
 // reading is a counter's or a gauge's value at the end of a second. Of hundreds of thousands every second, samples would take
 // six times the memory.
@@ -64,8 +77,8 @@ type reading struct {
 }
 
 // ingestReadings stores the readings as samples.
-func (a *Aggregator) ingestReadings(ctx context.Context, ms int64) error {
-	for rest := a.readings; len(rest) > 0; {
+func (a *Aggregator) ingestReadings(ctx context.Context, rest []reading, ms int64) error {
+	for len(rest) > 0 {
 		n := min(len(rest), ingestAtOnce)
 		a.samples = a.samples[:0]
 		for _, r := range rest[:n] {
@@ -148,20 +161,25 @@ func (m *metric) merge(e *entry, second uint64) (finite bool) {
 // gather makes the second's samples of what is said once, timers and sets, and the readings of what is said every second, counters
 // and gauges. The caller holds flushing.
 func (a *Aggregator) gather(ms int64) (once []tsdb.Sample) {
-	a.readings = a.readings[:0]
+	a.readings, a.repeated = a.readings[:0], a.repeated[:0]
+	second := a.second.Load()
 	for _, m := range a.all() {
+		readings := &a.readings
+		if m.last != second {
+			readings = &a.repeated
+		}
 		switch m.kind {
 		case counter: // also unchanged: a line in a chart that stays level is a fact
 			m.mu.Lock()
 			if m.more != nil {
-				a.readings = append(a.readings, reading{m.more.lessKey, tsdb.Counter, m.more.less})
+				*readings = append(*readings, reading{m.more.lessKey, tsdb.Counter, m.more.less})
 			}
 			m.mu.Unlock()
-			a.readings = append(a.readings, reading{m.key(), tsdb.Counter, m.total})
+			*readings = append(*readings, reading{m.key(), tsdb.Counter, m.total})
 		case gauge:
 			m.mu.Lock()
 			if m.known {
-				a.readings = append(a.readings, reading{m.key(), tsdb.Gauge, m.level})
+				*readings = append(*readings, reading{m.key(), tsdb.Gauge, m.level})
 			}
 			m.mu.Unlock()
 		case set:
@@ -221,6 +239,7 @@ func (a *Aggregator) remove(metrics []*metric, values bool) {
 		if values {
 			s.dirty = slices.DeleteFunc(s.dirty, func(e *entry) bool { return e.metric.gone })
 		}
+		s.hosts.release(a, &s.table)
 		a.mu.Lock()
 		for m, n := range removed {
 			m.entries -= int32(n)

@@ -57,8 +57,9 @@ type line struct {
 	tags   []byte  // DogStatsD's, without the #
 	time   int64   // ms; 0 when the line has none
 	packet int     // in which packet it came
+	host   uint32  // the number of its sender's label host
 
-	hash  uint64 // of name, kind and tags
+	hash  uint64 // of name, kind, tags and host
 	entry *entry // what may be it
 }
 

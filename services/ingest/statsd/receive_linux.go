@@ -205,8 +205,8 @@ func (s *socket) receive(reader *shard) {
 			packet := memory[i*stride : i*stride+int(m.length)]
 			sender := senderOf(&names[i], m.header.Namelen)
 			m.header.Namelen = nameSize // the kernel has written how much it needed
-			if !reader.a.senders.Allowed(sender) {
-				reader.elsewhere(sender)
+			if reason := reader.a.senders.Unwanted(sender); reason != "" {
+				reader.unwanted(sender, reason)
 				continue
 			}
 			if m.header.Flags&unix.MSG_TRUNC != 0 {

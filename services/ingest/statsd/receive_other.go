@@ -107,8 +107,8 @@ func (s *socket) receive(reader *shard) {
 				_ = s.connection.SetReadDeadline(time.Now().Add(time.Millisecond))
 			}
 			sender := senders.Address(address)
-			if !reader.a.senders.Allowed(sender) {
-				reader.elsewhere(sender)
+			if reason := reader.a.senders.Unwanted(sender); reason != "" {
+				reader.unwanted(sender, reason)
 				continue
 			}
 			packet := buffers[len(packets)][:n]

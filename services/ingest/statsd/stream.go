@@ -66,8 +66,8 @@ const admitEvery = 100 * time.Millisecond
 // end; the last one needs no newline when the sender ends the stream, else it may have been cut off anywhere.
 func (s *Server) stream(connection net.Conn) {
 	from := []netip.Addr{senders.Address(connection.RemoteAddr())}
-	if !s.aggregator.senders.Allowed(from[0]) {
-		s.streams.elsewhere(from[0])
+	if reason := s.aggregator.senders.Unwanted(from[0]); reason != "" {
+		s.streams.unwanted(from[0], reason)
 		return
 	}
 	buffer := make([]byte, streamBuffer)
@@ -86,8 +86,8 @@ func (s *Server) stream(connection net.Conn) {
 		s.limit(connection)
 		n, err := connection.Read(buffer[held:])
 		text := buffer[:held+n]
-		if !s.aggregator.senders.Allowed(from[0]) { // any more
-			s.streams.elsewhere(from[0])
+		if reason := s.aggregator.senders.Unwanted(from[0]); reason != "" { // any more
+			s.streams.unwanted(from[0], reason)
 			return
 		}
 		if skipping {

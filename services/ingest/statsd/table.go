@@ -20,6 +20,7 @@ type entry struct {
 	spread *histogram.Accumulator // of a timer of which something has come since the last second
 	sum    float64                // of a counter
 	carry  float64                // of a sampled timer: what its counts are less than what was sent, from -0.5 to 0.5
+	host   uint32                 // the number of the sender's label host; see hostNumbers
 	name   uint16                 // the name's length
 	kind   metricType
 	dirty  bool // it is in the shard's list
@@ -42,12 +43,16 @@ func hashOf(l *line) uint64 {
 	if len(l.tags) > 0 {
 		h = (h<<31 | h>>33) ^ xxhash.Sum64(l.tags)*0x9e3779b97f4a7c15
 	}
+	if l.host != 0 {
+		h = (h ^ uint64(l.host)) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
 	return h | 1
 }
 
 // is says whether an entry stands for a line.
 func (e *entry) is(l *line) bool {
-	return e.kind == l.kind && int(e.name) == len(l.name) && len(e.text) == len(l.name)+len(l.tags) &&
+	return e.kind == l.kind && e.host == l.host && int(e.name) == len(l.name) && len(e.text) == len(l.name)+len(l.tags) &&
 		e.text[:e.name] == borrow(l.name) && e.text[e.name:] == borrow(l.tags)
 }
 

@@ -189,8 +189,8 @@ func (l *Listener) accept() {
 			continue
 		}
 		from := senders.Address(accepted.RemoteAddr())
-		if !l.options.Senders.Allowed(from) { // before anything is reckoned for him
-			l.refuse(from, senders.NetworkNotAllowed, nil)
+		if reason := l.options.Senders.Unwanted(from); reason != "" { // before anything is reckoned for him
+			l.refuse(from, reason, nil)
 			_ = accepted.Close()
 			continue
 		}

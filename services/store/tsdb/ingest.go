@@ -101,6 +101,9 @@ func (s *Store) write(input string, samples []Sample, sender Sender, history boo
 	} else {
 		s.resolve(live, samples)
 	}
+	fresh := uint64(0)
+	repeater, _ := sender.(Repeater)
+	seen := sender != nil && (repeater == nil || !repeater.Repeats())
 	batch := s.batch[:0]
 	s.encoding = s.encoding[:0]
 	s.sightings.reset()
@@ -155,9 +158,12 @@ func (s *Store) write(input string, samples []Sample, sender Sender, history boo
 			s.encoding = appendNativeRow(s.encoding, one.Native)
 			encoded = s.encoding[start:len(s.encoding):len(s.encoding)]
 		}
-		if sender != nil {
+		if seen {
 			number := live.hostOf[series.ref]
 			if number == hostUnseen {
+				if live.firstOfName(series) {
+					fresh++
+				}
 				number = s.inventory.place(live, series, now.UnixMilli())
 			}
 			s.sightings.add(number, t, sender, i)
@@ -190,6 +196,7 @@ func (s *Store) write(input string, samples []Sample, sender Sender, history boo
 	}
 	live.coder.tight = live.sampleBytes > s.headBytes()/8
 	live.put(batch)
+	s.names.Add(fresh)
 	heard := now.UnixMilli()
 	if history {
 		heard = 0

@@ -33,6 +33,11 @@ type Admitter interface {
 	Admit(samples int) (reason Reason, detail string)
 }
 
+// Repeater is a Sender whose batch may say again what was sent before: that is no sign that somebody sends.
+type Repeater interface {
+	Repeats() bool
+}
+
 type senderKey struct{}
 
 // WithSender names the sender of what is ingested under the context. Without one a batch is the appliance's own: it may

@@ -132,6 +132,7 @@ type Store struct {
 	described descriptions
 	inventory inventory
 	sightings sightings // of the batch that is written
+	names     atomic.Uint64
 	counts    counts
 	stop      chan struct{}
 	kick      chan struct{} // the head may have become too large

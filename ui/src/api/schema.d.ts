@@ -3372,6 +3372,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/inputs/{name}/name-sender": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say which label host a sender gets that names none, or take that back by null; it is no new sender any more
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["nameSender"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/inputs/{name}/refuse-sender": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take nothing of a sender by this input from now on
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["refuseSender"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/inputs/{name}/withdraw-refusal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take again what a sender sends that was refused
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["withdrawRefusal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/new-senders": {
         parameters: {
             query?: never;
@@ -5396,7 +5456,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "outputs" | "pools" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "outputs" | "pools" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -6481,6 +6541,16 @@ export interface components {
             picklePort: number | null;
             tlsPort: number | null;
             tlsClientCa: string | null;
+            /** @description of statsd, Graphite and InfluxDB's lines: what names no host gets its sender's address as the label `host`; series of several senders are then several */
+            senderIsHost: boolean;
+            /** @description of the same: names of single senders, of IPv6 also of networks of 64 bits, which become that label in place of the address; they hold without `senderIsHost` too */
+            hostNames: {
+                address: string;
+                /** @description becomes the label `host` */
+                name: string;
+            }[];
+            /** @description single senders, of IPv6 also networks of 64 bits, of whom nothing is taken */
+            refusedSenders: string[];
             /** @description its version, for the If-Match of a change or a removal; always there in an answer */
             etag?: string;
             /** @description what `own` stands for at this moment */
@@ -6541,6 +6611,16 @@ export interface components {
             picklePort: number | null;
             tlsPort: number | null;
             tlsClientCa: string | null;
+            /** @description of statsd, Graphite and InfluxDB's lines: what names no host gets its sender's address as the label `host`; series of several senders are then several */
+            senderIsHost: boolean;
+            /** @description of the same: names of single senders, of IPv6 also of networks of 64 bits, which become that label in place of the address; they hold without `senderIsHost` too */
+            hostNames: {
+                address: string;
+                /** @description becomes the label `host` */
+                name: string;
+            }[];
+            /** @description single senders, of IPv6 also networks of 64 bits, of whom nothing is taken */
+            refusedSenders: string[];
         };
         Job: {
             id: string;
@@ -6816,6 +6896,9 @@ export interface components {
             firstAt: string;
             samples: number | null;
             newSeries: number | null;
+            /** @description its input gives a label `host` to what names none */
+            canBeNamed: boolean;
+            hostName: string | null;
         };
         NewSignInRequest: {
             /** @description what asks, and where it runs, as “cistern on build-7” */
@@ -21079,6 +21162,232 @@ export interface operations {
             };
             /** @description It has another ETag than If-Match names: `edit_conflict` */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    nameSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    address: string;
+                    hostName: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Input"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    refuseSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    address: string;
+                };
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Input"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdrawRefusal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    address: string;
+                };
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Input"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

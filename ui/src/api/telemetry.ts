@@ -88,6 +88,17 @@ export async function labelValues(label: string, metric?: string, signal?: Abort
   return found.data ?? [];
 }
 
+/** The names of the metrics with a series that a selector matches, of the last hour. */
+export async function namesOf(selector: string, signal?: AbortSignal): Promise<ReadonlySet<string>> {
+  const end = Math.floor(Date.now() / 1000);
+  const { data } = await get<{ data: string[] | null }>(
+    'label/__name__/values',
+    { 'match[]': selector, start: end - 3600, end },
+    signal,
+  );
+  return new Set(data ?? []);
+}
+
 export interface InstantSeries {
   metric: Record<string, string>;
   value?: [time: number, value: string];

@@ -11,6 +11,7 @@ import { alertClasses, inputCertificateExpiring } from './alerts.ts';
 import { type Door, doorsOf } from './doors.ts';
 import { certificateOf, inputRoutes } from './handlers.ts';
 import { migrations } from './migrations.ts';
+import { NewNames } from './new-names.ts';
 import { Newcomers } from './newcomers.ts';
 import { routes } from './routes.ts';
 import { settings as declared, inputSettings, ownByDefault, wantedOf } from './settings.ts';
@@ -23,6 +24,8 @@ const DAY_MS = 86_400_000;
 const EXPIRES_SOON_DAYS = 30;
 /** Who is new is announced within five seconds. */
 const NEWCOMERS_MS = 4_000;
+/** A sample is drawn two seconds after it came: statsd hands it on within one. */
+const NAMES_MS = 500;
 
 export interface InputsDomain {
   /** Where inputs listen now, and to whom; fails while the store is down. */
@@ -34,7 +37,7 @@ export interface InputsDomain {
 export const inputsDomain = domain({
   name: 'analytics/inputs',
   routes,
-  topics: ['inputs'],
+  topics: ['inputs', 'metrics'],
   settings: declared,
   migrations,
   alertClasses,
@@ -45,6 +48,7 @@ export const inputsDomain = domain({
       settings.set(ownByDefault, !setup.completed() && settings.get(inputSettings) === undefined);
     const runner = new InputRunner(new Peer('storaged', join(config.run, 'storaged', 'http.sock')));
     const newcomers = new Newcomers({ db, clock, changes, audit });
+    const names = new NewNames({ clock, changes, version: () => runner.names() });
     const hourly = new Hourly(log, 'when the certificate of the inputs ends is not known', async () => {
       const { validTo, own } = certificateOf(await runner.look());
       const ends = validTo === null ? Number.POSITIVE_INFINITY : Date.parse(validTo);
@@ -69,6 +73,7 @@ export const inputsDomain = domain({
       handlers,
       settingsParts: [inputsPart(runner, handlers)],
       periodic: [
+        { everyMs: NAMES_MS, run: () => names.look() },
         {
           everyMs: NEWCOMERS_MS,
           // That the store is down is seen elsewhere.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { freePorts } from '../../../../tests/ports.ts';
 import { signed } from '../../../tests/certificates.ts';
 import { program } from '../../../tests/cistern.ts';
 import { type Bench, bench, Client, eventually, PASSWORD } from '../../../tests/harness.ts';
+import { Peer } from '../../peers/peer.ts';
 
 /** A real storaged on the socket where akd looks for it. */
 async function storaged(t: TestContext, { directory }: Bench): Promise<ChildProcess> {
@@ -45,6 +47,9 @@ const off = {
     picklePort: null,
     tlsPort: null,
     tlsClientCa: null,
+    senderIsHost: false,
+    hostNames: [],
+    refusedSenders: [],
   },
 };
 
@@ -247,5 +252,70 @@ test('a month before the certificate of the inputs ends there is an alert', asyn
   await later.client.post('/api/session', { user: 'ada', password: PASSWORD });
   await eventually(async () =>
     assert.deepEqual(await alerts(later), ['warning: The certificate of the inputs’ TLS ports expires in 9 days']),
+  );
+});
+
+/** Sends a packet from one of this machine's own addresses. */
+async function sent(from: string, port: number, line: string): Promise<void> {
+  const socket = createSocket('udp4');
+  socket.bind(0, from);
+  await once(socket, 'listening');
+  await new Promise((resolve) => socket.send(line, port, '127.0.0.1', resolve));
+  socket.close();
+}
+
+test('a new sender is named, refused, and taken again', async (t) => {
+  const b = await bench(t);
+  const { client } = b;
+  await client.setUp();
+  await storaged(t, b);
+  const port = (await freePorts(1))[0] as number;
+  const open = { ...off, enabled: true, networks: [] };
+  assert.equal((await client.put('/api/inputs/statsd', { ...open, port })).status, 200);
+  const statsd = async () => (await client.get('/api/inputs/statsd')).body;
+  const names = async () => {
+    const query = encodeURIComponent('{__name__="a"}');
+    const path = `/api/v1/query?query=${query}`;
+    const peer = new Peer('storaged', join(b.directory, 'run', 'storaged', 'http.sock'));
+    const { data } = (await peer.call({ method: 'GET', path, deadlineMs: 5_000 })) as {
+      data: { result: { metric: { host?: string } }[] };
+    };
+    return data.result.map(({ metric }) => metric.host ?? null).sort();
+  };
+  for (const from of ['127.0.0.1', '127.0.0.2']) await sent(from, port, 'a:1|c');
+  await eventually(async () => assert.deepEqual(await names(), [null]));
+
+  const act = (verb: string, body: object) => client.post(`/api/inputs/statsd/${verb}`, body);
+  const named = await act('name-sender', { address: '127.0.0.2', hostName: 'web1' });
+  assert.equal(named.status, 200, JSON.stringify(named.body));
+  assert.deepEqual(named.body.hostNames, [{ address: '127.0.0.2', name: 'web1' }]);
+  for (const from of ['127.0.0.1', '127.0.0.2']) await sent(from, port, 'a:1|c');
+  await eventually(async () => assert.deepEqual(await names(), [null, 'web1']));
+  assert.deepEqual((await act('name-sender', { address: '127.0.0.2', hostName: null })).body.hostNames, []);
+
+  const refused = await act('refuse-sender', { address: '127.0.0.1' });
+  assert.deepEqual([refused.status, refused.body.refusedSenders], [200, ['127.0.0.1']]);
+  await sent('127.0.0.1', port, 'b:1|c');
+  await eventually(async () => assert.equal((await statsd()).refused.sender_refused, 1));
+  const back = await act('withdraw-refusal', { address: '127.0.0.1' });
+  assert.deepEqual([back.status, back.body.refusedSenders], [200, []]);
+  assert.equal((await act('withdraw-refusal', { address: '127.0.0.1' })).status, 404);
+  assert.equal((await act('refuse-sender', { address: '192.0.2.0/24' })).status, 400);
+  assert.match(
+    (await act('name-sender', { address: 'web1', hostName: 'x' })).body.detail,
+    /web1 is neither an address/,
+  );
+  const other = await client.post('/api/inputs/otlp/name-sender', { address: '192.0.2.7', hostName: 'x' });
+  assert.match(other.body.detail, /names its host itself/);
+
+  const entries = (await client.get('/api/audit-log?limit=4')).body.items;
+  assert.deepEqual(
+    entries.map(({ action, target }: { action: string; target: string }) => `${action} ${target}`),
+    [
+      'input.withdraw-refusal 127.0.0.1 by statsd',
+      'input.refuse-sender 127.0.0.1 by statsd',
+      'input.name-sender 127.0.0.2 by statsd',
+      'input.name-sender 127.0.0.2 by statsd',
+    ],
   );
 });

@@ -23,7 +23,16 @@ test('who sends for the first time is announced for a day, once, also when the s
   newcomers.look(statsd(sender('192.0.2.7', began), sender('others', began), sender('this machine', began)));
   assert.deepEqual(newcomers.list(), {
     items: [
-      { input: 'statsd', address: '192.0.2.7', firstAt: new Date(began).toISOString(), samples: 100, newSeries: 7 },
+      {
+        ...{
+          input: 'statsd',
+          address: '192.0.2.7',
+          firstAt: new Date(began).toISOString(),
+          samples: 100,
+          newSeries: 7,
+        },
+        ...{ canBeNamed: true, hostName: null },
+      },
     ],
     total: 1,
   });
@@ -59,4 +68,35 @@ test('who sends for the first time is announced for a day, once, also when the s
   assert.equal(newcomers.list().total, 0);
   newcomers.look(statsd(sender('192.0.2.9', clock.now())));
   assert.equal(newcomers.list().total, 0, 'it is known for good');
+});
+
+test('whose label host is set is told with the announcement', async (t) => {
+  const { appliance, clock, client } = await bench(t);
+  await client.setUp();
+  const newcomers = new Newcomers({ ...appliance, clock });
+  const senders = [
+    sender('192.0.2.7', clock.now()),
+    sender('192.0.2.8', clock.now()),
+    sender('2001:db8::/64', clock.now()),
+  ];
+  const hostNames = [{ address: '192.0.2.7', name: 'web1' }];
+  const told = (settings: object) => {
+    newcomers.look({ inputs: { statsd: { senders, ...settings }, otlp: { senders: senders.slice(0, 1) } } } as never);
+    return newcomers.list().items.map(({ input, canBeNamed, hostName }) => [input, canBeNamed, hostName]);
+  };
+  const others = [['otlp', false, null]];
+  assert.deepEqual(told({}), [...others, ...Array(3).fill(['statsd', true, null])]);
+  assert.deepEqual(told({ hostNames }), [
+    ...others,
+    ['statsd', true, 'web1'],
+    ...Array(2).fill(['statsd', true, null]),
+  ]);
+  assert.deepEqual(told({ hostNames, senderIsHost: true }), [
+    ...others,
+    ...[
+      ['statsd', true, 'web1'],
+      ['statsd', true, '192.0.2.8'],
+      ['statsd', true, null],
+    ],
+  ]);
 });

@@ -13,6 +13,10 @@ const ANNOUNCED_MS = 24 * 60 * 60 * 1000;
 /** A flood of made-up addresses must not fill the state: the oldest are forgotten, and would be announced again. */
 const MOST_KNOWN = 20_000;
 const SHOWN = 20;
+/** Inputs whose senders often name no host. */
+const WITHOUT_HOSTS = new Set(['statsd', 'graphite', 'influx_socket']);
+export const canBeNamed = (input: string): boolean => WITHOUT_HOSTS.has(input);
+
 /** What storaged calls those that it does not tell apart, and the appliance itself. */
 const NOBODY = new Set(['others', 'this machine']);
 
@@ -69,16 +73,27 @@ export class Newcomers {
     );
     const total = this.#db.get(`SELECT count(*) AS n FROM known_senders WHERE ${where}`, since)?.n as number;
     const items = rows.map(({ input, address, first_at: firstAt }) => {
-      const found = this.#last[input as string]?.senders.find((one) => one.address === address);
+      const of = this.#last[input as string];
+      const found = of?.senders.find((one) => one.address === address);
+      const named = of?.hostNames?.find((one) => one.address === address)?.name;
+      // Of a network each address is a host.
+      const itself = of?.senderIsHost && !(address as string).includes('/') ? (address as string) : null;
       return {
         input: input as string,
         address: address as string,
         firstAt: iso(firstAt as number),
         samples: found?.samples ?? null,
         newSeries: found?.newSeries ?? null,
+        canBeNamed: canBeNamed(input as string),
+        hostName: named ?? itself,
       };
     });
     return { items, total };
+  }
+
+  /** Something was set for this sender alone: it is announced no more. The caller has a transaction. */
+  decided(input: string, address: string): void {
+    this.#db.run('UPDATE known_senders SET dismissed = 1 WHERE input = ? AND address = ?', input, address);
   }
 
   /** Without an address: all that are announced now. */

@@ -6,6 +6,9 @@ const Rate = (description: string) =>
 
 const Port = (description: string) => nullable(Type.Integer({ minimum: 0, maximum: 65_535, description }));
 
+const Place = Line({ maxLength: 49 });
+const HostName = Line({ minLength: 1, maxLength: 200, description: 'becomes the label `host`' });
+
 const settings = {
   enabled: Type.Boolean({ description: 'off: its ports are closed, and over HTTP it refuses' }),
   networks: Type.Array(Line({ maxLength: 49 }), {
@@ -33,6 +36,19 @@ const settings = {
         'PEM of CAs: by TLS clients must show a certificate of one of these; null: as in the settings of storaged',
     }),
   ),
+  senderIsHost: Type.Boolean({
+    description:
+      "of statsd, Graphite and InfluxDB's lines: what names no host gets its sender's address as the label `host`; series of several senders are then several",
+  }),
+  hostNames: Type.Array(closed({ address: Place, name: HostName }), {
+    maxItems: 1000,
+    description:
+      'of the same: names of single senders, of IPv6 also of networks of 64 bits, which become that label in place of the address; they hold without `senderIsHost` too',
+  }),
+  refusedSenders: Type.Array(Place, {
+    maxItems: 1000,
+    description: 'single senders, of IPv6 also networks of 64 bits, of whom nothing is taken',
+  }),
 };
 
 export const InputSettings = closed(settings, { $id: 'InputSettings' });
@@ -61,6 +77,8 @@ export const NewSender = component(
       Type.Integer({ minimum: 0, description: 'or lines of statsd, within the last hour; null: not known' }),
     ),
     newSeries: nullable(Type.Integer({ minimum: 0, description: 'within the last hour; null: not known' })),
+    canBeNamed: Type.Boolean({ description: 'its input gives a label `host` to what names none' }),
+    hostName: nullable(Type.String({ description: 'the label `host` of what it sends without one; null: none' })),
   },
   'An address of which nothing came by that input before',
 );
@@ -99,4 +117,6 @@ export const InputCertificate = component('InputCertificate', {
 });
 export type InputCertificate = Static<typeof InputCertificate>;
 
+export const SenderName = closed({ address: Place, hostName: nullable(HostName) });
+export const OneSender = closed({ address: Place });
 export const InputName = closed({ name: Type.String({ maxLength: 40 }) });

@@ -9,7 +9,7 @@ import type { InputRunner } from './storaged.ts';
 export const inputsPart = (runner: InputRunner, handlers: Handlers<typeof routes>) =>
   manyPart({
     ...{ name: 'inputs', title: 'Inputs', version: 1, fixed: true, schema: InputSettings },
-    covers: ['setInput'],
+    covers: ['setInput', 'nameSender', 'refuseSender', 'withdrawRefusal'],
     read: async () =>
       Object.fromEntries(Object.entries((await runner.look()).inputs).map(([name, one]) => [name, settingsOf(one)])),
     check: (_, given) => mustMakeSense(given),

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import type { Peer } from '../../peers/peer.ts';
 import type { InputSettings } from './schema.ts';
 
-type Later = 'senderSamplesPerSecond' | 'port' | 'picklePort' | 'tlsPort' | 'tlsClientCa';
-/** One that was kept by an older version has no limit of samples, no ports, or nothing of TLS. */
+type Single = 'senderIsHost' | 'hostNames' | 'refusedSenders';
+type Later = 'senderSamplesPerSecond' | 'port' | 'picklePort' | 'tlsPort' | 'tlsClientCa' | Single;
+/** One that was kept by an older version has no limit of samples, no ports, nothing of TLS, or nothing of single senders. */
 export type KeptSettings = Omit<InputSettings, Later> & Partial<Pick<InputSettings, Later>>;
 
 export interface InputState extends KeptSettings {
@@ -81,6 +82,13 @@ export class InputRunner {
     const json = { revision: revisionOf(wanted), ...wanted };
     const path = '/admin/inputs';
     return (await this.#storaged.call({ method: 'PUT', path, json, deadlineMs: SET_MS })) as Answer;
+  }
+
+  /** Another one as soon as there is a sample of a name that nobody had sent before. */
+  async names(): Promise<string> {
+    const path = '/admin/names';
+    const request = { method: 'GET', path, deadlineMs: LOOK_MS, kept: true } as const;
+    return ((await this.#storaged.call(request)) as { version: string }).version;
   }
 
   async renewCertificate(): Promise<Answer> {

@@ -45,6 +45,11 @@ export class Changes {
     this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
   }
 
+  /** Somebody has a page open. */
+  get watched(): boolean {
+    return this.#clients.size > 0;
+  }
+
   /** For parts of akd itself. Returns how to stop. */
   listen(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);

@@ -2,12 +2,15 @@
 import { Alert, AlertActionLink, Button, Checkbox, Label, TextArea, Title } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { Paste } from '../../analytics/sending/Paste.tsx';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { keepTyped, useEdited } from '../../api/edits.ts';
 import { asProblem } from '../../api/problem.ts';
 import { inputsQuery } from '../../api/queries.ts';
 import { Field, TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
+import { LinesField } from '../../forms/LinesField.tsx';
+import { linesIn } from '../../forms/lines.ts';
 import { ListTable } from '../../shells/ListTable.tsx';
 import { Waiting } from '../../shells/Waiting.tsx';
 import { NewSenders } from '../../system/status/NewSenders.tsx';
@@ -16,7 +19,7 @@ import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { firewallQuery } from '../firewall/queries.ts';
 import { InputCertificate } from './InputCertificate.tsx';
 import { OtherWays } from './OtherWays.tsx';
-import { Paste } from './Paste.tsx';
+import { RefusedSenders } from './RefusedSenders.tsx';
 import { ways, wayTitle } from './ways.ts';
 
 type Input = Schemas['Input'];
@@ -39,6 +42,7 @@ const place = (input: Input): string => {
 
 const reasons: Readonly<Record<string, string>> = {
   network_not_allowed: 'from elsewhere',
+  sender_refused: 'of refused senders',
   sender_series_rate: 'new series too fast',
   sender_sample_rate: 'too many samples',
   input_series_rate: 'new series of all too fast',
@@ -70,6 +74,9 @@ interface Typed {
   readonly picklePort: string;
   readonly tlsPort: string;
   readonly tlsClientCa: string;
+  readonly senderIsHost: boolean;
+  readonly hostNames: string;
+  readonly refusedSenders: string;
 }
 const typedOf = (input: Input): Typed => ({
   enabled: input.enabled,
@@ -83,7 +90,19 @@ const typedOf = (input: Input): Typed => ({
   picklePort: String(input.picklePort ?? ''),
   tlsPort: String(input.tlsPort ?? ''),
   tlsClientCa: input.tlsClientCa ?? '',
+  senderIsHost: input.senderIsHost,
+  hostNames: input.hostNames.map(({ address, name }) => `${address} ${name}`).join('\n'),
+  refusedSenders: input.refusedSenders.join(' '),
 });
+/** Those whose senders often name no host. */
+const withoutHosts = new Set(['statsd', 'graphite', 'influx_socket']);
+const listed = (typed: string) => typed.split(/[\s,;]+/).filter((one) => one !== '');
+/** ADDRESS NAME, one a line. */
+const namesIn = (typed: string) =>
+  linesIn(typed).map((line) => {
+    const [address = '', ...name] = line.split(/\s+/);
+    return { address, name: name.join(' ') };
+  });
 const portOf = (typed: string) => (typed.trim() === '' ? null : Number(typed));
 const usualTlsPorts: Readonly<Record<string, number>> = { statsd: 8127, graphite: 2005, influx_socket: 8090 };
 /** The ports that can be changed: what they are of, and what an empty field means. */
@@ -139,7 +158,7 @@ function InputForm({ input, onDone }: { input: Input; onDone: () => void }) {
             params: { path: { name: input.name }, header: edited.header },
             body: {
               enabled: typed.enabled,
-              networks: typed.networks.split(/[\s,;]+/).filter((one) => one !== ''),
+              networks: listed(typed.networks),
               seriesPerSecond: Number(typed.seriesPerSecond),
               seriesBurst: Number(typed.seriesBurst),
               senderSeriesPerSecond: Number(typed.senderSeriesPerSecond),
@@ -149,6 +168,9 @@ function InputForm({ input, onDone }: { input: Input; onDone: () => void }) {
               picklePort: portOf(typed.picklePort),
               tlsPort: portOf(typed.tlsPort),
               tlsClientCa: typed.tlsClientCa.trim() || null,
+              senderIsHost: typed.senderIsHost,
+              hostNames: namesIn(typed.hostNames),
+              refusedSenders: listed(typed.refusedSenders),
             },
           }),
         ),
@@ -168,7 +190,13 @@ function InputForm({ input, onDone }: { input: Input; onDone: () => void }) {
       onSubmit={() => save.mutate()}
       busy={save.isPending}
       error={save.error}
-      fields={['/networks', '/tlsClientCa', ...[...limits, ...ports].map(([name]) => `/${name}`)]}
+      fields={[
+        '/networks',
+        '/tlsClientCa',
+        '/hostNames',
+        '/refusedSenders',
+        ...[...limits, ...ports].map(([name]) => `/${name}`),
+      ]}
       mayNot={numbers.every((text) => /^\d+$/.test(text)) ? null : 'Enter whole numbers.'}
       cancel={onDone}
     >
@@ -193,6 +221,32 @@ function InputForm({ input, onDone }: { input: Input; onDone: () => void }) {
         error={said('/networks')}
         autoComplete="off"
       />
+      <TextField
+        label="Refused senders"
+        value={typed.refusedSenders}
+        onChange={(refusedSenders) => set({ refusedSenders })}
+        help="Addresses, of IPv6 also networks of 64 bits, with spaces between them. Nothing is taken of them."
+        error={said('/refusedSenders')}
+        autoComplete="off"
+      />
+      {withoutHosts.has(input.name) && (
+        <>
+          <Checkbox
+            id="input-sender-is-host"
+            label="Where a sender gives no host, its address becomes the label host"
+            description="Series of many senders are then many series, and are no longer counted together; each takes memory. Series that were there keep their labels."
+            isChecked={typed.senderIsHost}
+            onChange={(_event, senderIsHost) => set({ senderIsHost })}
+          />
+          <LinesField
+            label="Names of senders"
+            value={typed.hostNames}
+            onChange={(hostNames) => set({ hostNames })}
+            help="ADDRESS NAME, one a line, as 192.0.2.7 web1: the label host of what that sender sends without naming one. Of IPv6 also networks of 64 bits."
+            error={said('/hostNames')}
+          />
+        </>
+      )}
       {ports.map(([name, label, help]) => (
         <TextField
           key={name}
@@ -383,6 +437,7 @@ export function Inputs() {
           />
         </section>
       )}
+      {shown && <RefusedSenders inputs={shown} />}
       <OtherWays />
       {shown?.some(({ tlsListens }) => tlsListens !== null) && <InputCertificate />}
       {shown && <Paste inputs={shown} />}

@@ -37,7 +37,7 @@ export default function ExplorePage() {
           <p>
             Find a metric here, or <Link to="/analytics/query">write PromQL</Link>.
           </p>
-          <MetricList />
+          <MetricList filters={view.filters} />
         </PageSection>
       ) : metric !== undefined ? (
         <MetricChart key={metric.name} metric={metric} view={view} axis={axis} change={change} />

@@ -3,12 +3,15 @@ import { EmptyState, EmptyStateBody, ExpandableSection, Label, SearchInput, Titl
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { type MetricList as Found, listMetrics, type Metric } from '../../api/telemetry.ts';
+import { type MetricList as Found, listMetrics, type Metric, namesOf } from '../../api/telemetry.ts';
 import { type Column, ListTable } from '../../shells/ListTable.tsx';
 import { Ago, useNow } from '../../words/Ago.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { selector } from './expression.ts';
+import { FirstSample } from './FirstSample.tsx';
 import { type Branch, isNew, treeOf } from './tree.ts';
+import type { View } from './view.ts';
 
 export const kindWords = {
   gauge: 'gauge',
@@ -30,13 +33,16 @@ function useMetrics(of: 'sent' | 'own', match: string, limit: number, enabled = 
   });
 }
 
-function columnsOf(oldest: number, now: number): readonly Column<Metric>[] {
+function columnsOf(oldest: number, now: number, filters: View['filters']): readonly Column<Metric>[] {
   return [
     {
       title: 'Name',
       cell: (metric) => (
         <>
-          <Link to={`/analytics/explore?metric=${encodeURIComponent(metric.name)}`} className="cistern-name">
+          <Link
+            to={`/analytics/explore?${new URLSearchParams([['metric', metric.name], ...filters.map(([label, value]) => [`f.${label}`, value])])}`}
+            className="cistern-name"
+          >
             {metric.name}
           </Link>
           {isNew(metric, oldest, now) && (
@@ -92,9 +98,10 @@ function Folded({ branch, columns }: { branch: Branch; columns: readonly Column<
 }
 
 /** The list of what was found; searched for, it is flat: the names are what is looked for. */
-function Metrics({ found, label, flat }: { found: Found; label: string; flat: boolean }) {
+function Metrics(props: { found: Found; label: string; flat: boolean; filters?: View['filters'] }) {
+  const { found, label, flat, filters = [] } = props;
   const now = useNow(60_000) / 1000;
-  const columns = columnsOf(found.oldest, now);
+  const columns = columnsOf(found.oldest, now, filters);
   const { metrics, total } = found;
   const recent = metrics.filter((metric) => isNew(metric, found.oldest, now)).length;
   const of = flat ? { prefix: '', count: metrics.length, branches: [], metrics } : treeOf(metrics);
@@ -111,7 +118,23 @@ function Metrics({ found, label, flat }: { found: Found; label: string; flat: bo
   );
 }
 
-export function MetricList() {
+/** Those of a list that are among names. */
+function within(found: Found, names: ReadonlySet<string> | undefined): Found {
+  if (names === undefined) return found;
+  const metrics = found.metrics.filter(({ name }) => names.has(name));
+  return { ...found, metrics, total: metrics.length };
+}
+
+/** `filters`: only metrics with a series that has these labels. */
+export function MetricList({ filters }: { filters: View['filters'] }) {
+  const filtered = filters.length > 0;
+  const chosen = selector({ metric: '', filters });
+  const names = useQuery({
+    queryKey: ['metrics', 'names', chosen],
+    queryFn: ({ signal }) => namesOf(chosen, signal),
+    refetchInterval: 30_000,
+    enabled: filtered,
+  });
   const [text, setText] = useState('');
   const [ownOpen, setOwnOpen] = useState(false);
   const sent = useMetrics('sent', text, MOST);
@@ -119,7 +142,10 @@ export function MetricList() {
   const own = useMetrics('own', text, searched || ownOpen ? MOST : 1);
   const shown = searched || ownOpen;
   const nothing = sent.data?.total === 0;
-  const error = sent.error ?? own.error;
+  // Who watches the first sample come goes on to see it, and the lines that he may not have pasted yet.
+  const [began, setBegan] = useState(false);
+  if (nothing && !searched && !began) setBegan(true);
+  const error = sent.error ?? own.error ?? names.error;
   return (
     <>
       <SearchInput
@@ -140,25 +166,31 @@ export function MetricList() {
           stale={sent.data !== undefined}
         />
       )}
+      {(nothing || began) && !searched && !filtered && (
+        <FirstSample first={nothing ? undefined : sent.data?.metrics[0]} />
+      )}
+      {filtered && sent.data && names.data && (
+        <p>
+          Only what has {filters.map(([label, value]) => `${label} ${value}`).join(', ')}.{' '}
+          <Link to="/analytics/explore">All metrics</Link>
+        </p>
+      )}
       {sent.data && !nothing && (
         <section aria-labelledby="metrics-sent">
           <Title headingLevel="h2" size="lg" id="metrics-sent">
             Sent here
           </Title>
-          <Metrics found={sent.data} label="Metrics" flat={searched} />
+          <Metrics
+            found={within(sent.data, names.data)}
+            label="Metrics"
+            flat={searched || filtered}
+            filters={filters}
+          />
         </section>
       )}
       {nothing && searched && own.data?.total === 0 && (
         <EmptyState headingLevel="h2" titleText={`No metric has “${text}” in its name`} variant="sm">
           <EmptyStateBody>Part of a name is enough; try fewer letters.</EmptyStateBody>
-        </EmptyState>
-      )}
-      {nothing && !searched && (
-        <EmptyState headingLevel="h2" titleText="Nothing has been sent here yet" variant="sm">
-          <EmptyStateBody>
-            <Link to="/settings/inputs">Settings → Inputs</Link> has lines to paste into ten clients, with this
-            appliance’s address. What they send appears here within seconds.
-          </EmptyStateBody>
         </EmptyState>
       )}
       {own.data !== undefined && own.data.total > 0 && (

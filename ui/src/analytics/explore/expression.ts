@@ -13,10 +13,11 @@ export function labelName(name: string): string {
 
 const IDENTIFIER = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 
+/** Without a metric: of all that have the labels. */
 export function selector({ metric, filters }: Pick<View, 'metric' | 'filters'>): string {
   const plain = IDENTIFIER.test(metric);
   const matchers = filters.map(([label, value]) => `${labelName(label)}=${quoted(value)}`);
-  if (!plain) matchers.unshift(`__name__=${quoted(metric)}`);
+  if (!plain && metric !== '') matchers.unshift(`__name__=${quoted(metric)}`);
   const inside = matchers.length > 0 ? `{${matchers.join(',')}}` : '';
   return (plain ? metric : '') + inside;
 }

@@ -9,6 +9,7 @@ import { Explained } from '../../forms/Explained.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { SenderActions } from './SenderActions.tsx';
 
 type NewSender = Schemas['NewSender'];
 
@@ -21,17 +22,20 @@ function Item({ sender, dismiss }: { sender: NewSender; dismiss: () => void }) {
     <li>
       <strong>{address}</strong> began <Ago time={firstAt} />
       {newSeries === null ? '' : `: ${plural(newSeries, 'new series', 'new series')}`} by {input}.{' '}
-      <Explained why={mayNot}>
-        <Button
-          variant="link"
-          isInline
-          isAriaDisabled={mayNot !== null}
-          aria-label={`It is known: ${address} by ${input}`}
-          onClick={dismiss}
-        >
-          It is known
-        </Button>
-      </Explained>
+      <span className="cistern-row-actions">
+        <SenderActions sender={sender} />
+        <Explained why={mayNot}>
+          <Button
+            variant="link"
+            isInline
+            isAriaDisabled={mayNot !== null}
+            aria-label={`It is known: ${address} by ${input}`}
+            onClick={dismiss}
+          >
+            It is known
+          </Button>
+        </Explained>
+      </span>
     </li>
   );
 }
