@@ -1,7 +1,7 @@
 // What most rules leave as it is: missing data, days and hours, and the actions besides notifications.
 import { Button, Checkbox, FormSelect, FormSelectOption, TextInput } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { worksheetsQuery } from '../../analytics/worksheets/AddToWorksheet.tsx';
+import { worksheetsQuery } from '../../analytics/worksheets/queries.ts';
 import { fieldMessage, type Problem } from '../../api/problem.ts';
 import { timeZonesQuery } from '../../api/queries.ts';
 import { Field } from '../../forms/Field.tsx';
