@@ -5099,6 +5099,8 @@ export interface components {
             visibleAfterSeconds: number;
             /** @description an event that does not last: it is never active */
             transient: boolean;
+            /** @description while it is muted it is not looked for, and not kept in the log either */
+            optional: boolean;
             /** @description classes whose alerts explain this one */
             explainedBy: string[];
             active: number;

@@ -60,6 +60,11 @@ export class Routing {
     return this.#routes.get(name) ?? this.#undecided.get(name) ?? { muted: false, destinations: [], escalation: null };
   }
 
+  /** Of an optional class: whether somebody has switched it on. */
+  wanted(name: string): boolean {
+    return !this.#route(name).muted;
+  }
+
   audience(wish: Wish): Audience {
     const all = this.#recipients.enabled().filter(({ id }) => id !== wish.except);
     const route = this.#route(wish.class);
@@ -115,6 +120,7 @@ export class Routing {
           action: kind.action(given),
           visibleAfterSeconds: kind.visibleAfterSeconds,
           transient: kind.transient ?? false,
+          optional: kind.optional ?? false,
           explainedBy: [...explainedBy],
           active: (count?.active as number | undefined) ?? 0,
           lastRaisedAt: count === undefined ? null : iso(count.last as number),

@@ -130,6 +130,7 @@ export const AlertKind = component(
     action: Type.String(),
     visibleAfterSeconds: Count,
     transient: Type.Boolean({ description: 'an event that does not last: it is never active' }),
+    optional: Type.Boolean({ description: 'while it is muted it is not looked for, and not kept in the log either' }),
     explainedBy: Type.Array(Type.String(), { description: 'classes whose alerts explain this one' }),
     active: Count,
     lastRaisedAt: nullable(Time),

@@ -34,6 +34,8 @@ export interface AlertClass<Args> {
   readonly together?: string;
   /** Kept in the log and not sent, unless it is set otherwise. */
   readonly muted?: boolean;
+  /** While it is muted it is not looked for, and not in the log either. */
+  readonly optional?: boolean;
 }
 
 /** One of any arguments, for lists of many. */

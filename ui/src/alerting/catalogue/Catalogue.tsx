@@ -64,7 +64,7 @@ function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
           cancel={onClose}
         >
           <Switch
-            label="Muted: kept in the log, not sent"
+            label={kind.optional ? 'Off: not looked for' : 'Muted: kept in the log, not sent'}
             isChecked={route.muted}
             onChange={(_event, muted) => setRoute({ ...route, muted })}
           />
@@ -112,7 +112,7 @@ function Item({ kind, onRoute }: { kind: Kind; onRoute: () => void }) {
           )}{' '}
           {kind.muted && (
             <Label isCompact color="grey">
-              muted
+              {kind.optional ? 'off' : 'muted'}
             </Label>
           )}
         </div>
@@ -131,7 +131,9 @@ function Item({ kind, onRoute }: { kind: Kind; onRoute: () => void }) {
       <p>For instance: {kind.title}</p>
       <p className="cistern-quiet">
         {kind.muted
-          ? 'Kept in the log, not sent'
+          ? kind.optional
+            ? 'Not looked for'
+            : 'Kept in the log, not sent'
           : `Goes to ${kind.destinations.length === 0 ? 'every destination' : named(kind.destinations)}`}
         {kind.escalation &&
           `; not acknowledged for ${duration(kind.escalation.afterSeconds)}, to ${named(kind.escalation.destinations)}`}
