@@ -2,13 +2,15 @@
 import { useCallback, useMemo } from 'react';
 import type { SeriesFrame } from '../api/columns.ts';
 import { useDark } from '../theme/theme.ts';
-import { useAxis, useCursor } from './axis.ts';
+import { asOf } from '../words/format.ts';
+import { useAxis, useCursor, useSettled } from './axis.ts';
 import { Legend, type LegendItem } from './Legend.tsx';
 import { type Lines, lastValue } from './lines.ts';
 import { Plot } from './Plot.tsx';
 import { PlotNote } from './PlotNote.tsx';
 import { paintLines } from './paintLines.ts';
 import type { Pen, PlotMark } from './pen.ts';
+import { silentSince } from './silent.ts';
 import type { Figure } from './units.ts';
 
 export interface SeriesChartProps {
@@ -50,6 +52,8 @@ export function SeriesChart(props: SeriesChartProps) {
   const axis = useAxis();
   const cursor = useCursor(axis);
   const dark = useDark();
+  const live = useSettled(axis).end === null;
+  const silent = useMemo(() => (live && frame !== undefined ? silentSince(frame) : null), [live, frame]);
   const bright = highlight.join('\u0000');
 
   const picture = useMemo(
@@ -110,6 +114,11 @@ export function SeriesChart(props: SeriesChartProps) {
       >
         <PlotNote reading={props.reading} empty={(lines?.all.length ?? 0) === 0 ? props.empty : null} />
       </Plot>
+      {silent !== null && (
+        <p role="status" className="cistern-silent">
+          No data since {asOf(silent * 1000, Date.now())}
+        </p>
+      )}
       <Legend
         title={title}
         items={items}
