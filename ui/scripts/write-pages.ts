@@ -26,8 +26,7 @@ their fields, worksheets and the sections of this manual. Results stand in group
 group. What somebody may not see is not found. \`g\` and then a letter goes to an entry of the navigation.
 
 A page whose figures could not be read again for more than five seconds says of when they are, below its title, until they are read again. A live chart whose values have stopped, for longer
-than five of their usual distances, says since when. A metric that is sent counts for five minutes after its last sample, as in Prometheus; those of the appliance itself for three
-seconds.
+than five of their usual distances and five seconds, says since when. The store draws the last value of a series for five minutes; the chart asks it when the last sample came.
 
 ## The navigation
 

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { Failure, problemIn } from '../src/api/problem.ts';
 import { Renewal, type Shown, shownOf } from '../src/api/renewal.ts';
-import { silentSince } from '../src/charts/silent.ts';
+import { selectorsIn } from '../src/charts/selectors.ts';
+import { isFlat, silentSince, stoppedAt } from '../src/charts/silent.ts';
 
 const AT = 1_800_000_000_000;
 const one = (readAt: number, wanted: boolean, key = 'a'): Shown => ({ key, readAt: AT + readAt, wanted });
@@ -84,4 +85,32 @@ test('data has stopped when its last value is five of its own distances old, and
   const two = frame(1, 1, 2, 3, ...nothing(20));
   const other = { labels: { a: 'b' }, values: new Float64Array(23).fill(1) };
   assert.equal(silentSince({ ...two, lines: [...two.lines, other] }), null, 'another line goes on');
+});
+
+test('a chart that is flat has stopped when its samples have, which came at their own distances', () => {
+  const frame = (...values: number[]) => ({
+    ...{ start: 1000, step: 1, count: values.length },
+    lines: [{ labels: {}, values: Float64Array.from(values) }],
+  });
+  const flat = (count: number) => Array.from({ length: count }, () => 7);
+  assert.ok(!isFlat(frame(1, 2, ...flat(5))) && isFlat(frame(1, 2, ...flat(6))));
+  assert.ok(!isFlat(frame(1, 2, ...flat(6), Number.NaN)), 'that is its end');
+  const drawn = frame(...flat(100));
+  assert.equal(stoppedAt(drawn, 1099, 1094, 95), null, 'five seconds');
+  assert.equal(stoppedAt(drawn, 1099, 1093, 94), 1093);
+  assert.equal(stoppedAt(drawn, 1099, 1050, 6), null, 'every ten seconds: for less than fifty');
+  assert.equal(stoppedAt(drawn, 1099, 1040, 5), 1040);
+  assert.equal(stoppedAt(drawn, 1099, 1000, 1), null, 'of one sample nobody knows what is usual');
+});
+
+test('the series that an expression names', () => {
+  const found = (expression: string) => selectorsIn(expression);
+  assert.deepEqual(found('kettle_level'), ['kettle_level']);
+  assert.deepEqual(found('max by (host) (a{x="}{"} offset 5m) / on (host) group_left (site) b:c'), [
+    'a{x="}{"}',
+    'b:c',
+  ]);
+  assert.deepEqual(found('{"a.b", host="x"} or rate(c_total[5m]) > bool 2'), ['{"a.b", host="x"}', 'c_total']);
+  assert.deepEqual(found('histogram_quantile(0.9, sum(rate(d[1m])) by (le))'), ['d']);
+  assert.deepEqual(found('vector(1)'), []);
 });

@@ -10,14 +10,16 @@ import { Plot } from './Plot.tsx';
 import { PlotNote } from './PlotNote.tsx';
 import { paintLines } from './paintLines.ts';
 import type { Pen, PlotMark } from './pen.ts';
-import { silentSince } from './silent.ts';
 import type { Figure } from './units.ts';
+import { useSilent } from './useSilent.ts';
 
 export interface SeriesChartProps {
   readonly title: string;
   /** Read by screen readers. */
   readonly label: string;
   readonly height: number;
+  /** What it is drawn of; empty: nothing yet. */
+  readonly query: string;
   /** undefined: not read yet. */
   readonly frame: SeriesFrame | undefined;
   readonly lines: Lines | undefined;
@@ -52,8 +54,7 @@ export function SeriesChart(props: SeriesChartProps) {
   const axis = useAxis();
   const cursor = useCursor(axis);
   const dark = useDark();
-  const live = useSettled(axis).end === null;
-  const silent = useMemo(() => (live && frame !== undefined ? silentSince(frame) : null), [live, frame]);
+  const silent = useSilent(props.query, frame, useSettled(axis).end === null);
   const bright = highlight.join('\u0000');
 
   const picture = useMemo(

@@ -20,3 +20,32 @@ export function silentSince({ start, step, count, lines }: SeriesFrame): number 
   const silent = count - 1 - last;
   return silent > STEPS * usual && silent * step > SECONDS ? start + last * step : null;
 }
+
+/** Whether nothing has moved for as long at the end: what the store draws for minutes of a series that has stopped. */
+export function isFlat({ step, count, lines }: SeriesFrame): boolean {
+  const points = Math.max(STEPS, Math.floor(SECONDS / step)) + 1;
+  if (count <= points) return false;
+  const ends = lines.filter(({ values }) => !Number.isNaN(values[count - 1] as number));
+  return (
+    ends.length > 0 &&
+    ends.every(({ values }) => values.subarray(count - points).every((one) => one === values[count - 1]))
+  );
+}
+
+/** How far back the store looks for a series that is not the appliance's own. */
+const LOOKBACK = 300;
+
+/**
+ * Of a chart that is flat up to `end`: whether its samples, so many within what is looked back, have stopped with the last of
+ * them. A chart can be flat because its values are the same.
+ */
+export function stoppedAt(frame: SeriesFrame, end: number, last: number, samples: number): number | null {
+  const { start, step, count, lines } = frame;
+  const begins = Array.from({ length: count }, (_, i) => i).find((i) =>
+    lines.some(({ values }) => !Number.isNaN(values[i] as number)),
+  );
+  if (begins === undefined || samples < 2) return null;
+  const first = Math.max(start + begins * step, end - LOOKBACK);
+  const distance = Math.max(step, (last - first) / (samples - 1));
+  return end - last > Math.max(STEPS * distance, SECONDS) ? last : null;
+}
