@@ -100,6 +100,7 @@ test('a chart that is flat has stopped when its samples have, which came at thei
   assert.equal(stoppedAt(drawn, 1099, 1093, 94), 1093);
   assert.equal(stoppedAt(drawn, 1099, 1050, 6), null, 'every ten seconds: for less than fifty');
   assert.equal(stoppedAt(drawn, 1099, 1040, 5), 1040);
+  assert.equal(stoppedAt(frame(...flat(95), 8, 8, 8, 8, 8), 1099, 1050, 50), null, 'it moved since then');
   assert.equal(stoppedAt(drawn, 1099, 1000, 1), null, 'of one sample nobody knows what is usual');
 });
 

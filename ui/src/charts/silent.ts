@@ -22,9 +22,12 @@ export function silentSince({ start, step, count, lines }: SeriesFrame): number 
 }
 
 /** Whether nothing has moved for as long at the end: what the store draws for minutes of a series that has stopped. */
-export function isFlat({ step, count, lines }: SeriesFrame): boolean {
-  const points = Math.max(STEPS, Math.floor(SECONDS / step)) + 1;
-  if (count <= points) return false;
+export function isFlat(frame: SeriesFrame): boolean {
+  return isFlatFor(frame, Math.max(STEPS, Math.floor(SECONDS / frame.step)) + 1);
+}
+
+function isFlatFor({ count, lines }: SeriesFrame, points: number): boolean {
+  if (count < points) return false;
   const ends = lines.filter(({ values }) => !Number.isNaN(values[count - 1] as number));
   return (
     ends.length > 0 &&
@@ -45,6 +48,8 @@ export function stoppedAt(frame: SeriesFrame, end: number, last: number, samples
     lines.some(({ values }) => !Number.isNaN(values[i] as number)),
   );
   if (begins === undefined || samples < 2) return null;
+  // What moved since has come since: what was answered is of before that.
+  if (!isFlatFor(frame, count - Math.max(0, Math.ceil((last - start) / step)))) return null;
   const first = Math.max(start + begins * step, end - LOOKBACK);
   const distance = Math.max(step, (last - first) / (samples - 1));
   return end - last > Math.max(STEPS * distance, SECONDS) ? last : null;

@@ -1,6 +1,6 @@
 // Since when a live chart has no data. What it draws shows that for the appliance's own series; of others the store draws the
 // last value for minutes more, so that it is asked when that was: only while nothing moves, and not each second.
-import { useQuery } from '@tanstack/react-query';
+import { hashKey, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { SeriesFrame } from '../api/columns.ts';
 import { queryInstant } from '../api/telemetry.ts';
@@ -20,6 +20,7 @@ export function useSilent(query: string, frame: SeriesFrame | undefined, live: b
   const flat = useMemo(() => live && frame !== undefined && ended === null && isFlat(frame), [live, frame, ended]);
   const selectors = useMemo(() => (/\bcistern_/.test(query) ? [] : selectorsIn(query)), [query]);
   const end = frame === undefined ? 0 : frame.start + (frame.count - 1) * frame.step;
+  const key = hashKey(['frame', 'last sample', selectors]);
   const asked = useQuery({
     queryKey: ['frame', 'last sample', selectors, ended],
     queryFn: async ({ signal }) => {
@@ -33,9 +34,12 @@ export function useSilent(query: string, frame: SeriesFrame | undefined, live: b
     refetchInterval: ended === null ? ASK_MS : false,
     staleTime: ended === null ? 0 : Number.POSITIVE_INFINITY,
     retry: false,
+    // Behind the time that the store looks back the same is asked of an earlier moment.
+    placeholderData: (before, query) => (hashKey(query?.queryKey.slice(0, 3) ?? []) === key ? before : undefined),
   });
   const { at = 0, last = null, samples = null } = asked.data ?? {};
   if (frame === undefined || (ended === null && !flat)) return null;
+  if (asked.isLoading) return null;
   // An expression whose series cannot be named: what is drawn has to do.
   if (last === null || samples === null) return ended;
   return ended === null ? stoppedAt(frame, at, last, samples) : last;
