@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 import { manual } from './manual.ts';
+import { search } from './search.ts';
 
 /**
  * PatternFly's base style sheet carries themes we do not offer (felt, glass, high contrast by class): half of it. A rule
@@ -48,7 +49,7 @@ function gzipped(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [onlyOurThemes(), react(), manual(), gzipped()],
+  plugins: [onlyOurThemes(), react(), manual(), search(), gzipped()],
   build: {
     target: 'es2022',
     // A font or an icon as a data: URL would need a looser content security policy.

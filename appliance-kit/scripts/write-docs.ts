@@ -136,7 +136,10 @@ function notRaised(one: AnyAlertClass): string {
     one.transient
       ? 'A second time for the same event: it is an event in the log, and never active.'
       : 'A second time while it is active.',
-    ...(one.muted ? ['It is sent to nobody unless somebody has chosen destinations for the class.'] : []),
+    ...(one.optional ? ['Until somebody switches the class on (*Alerts → Catalogue*, “Where it goes”).'] : []),
+    ...(one.muted && !one.optional
+      ? ['It is sent to nobody unless somebody has chosen destinations for the class.']
+      : []),
   ];
   return parts.join(' ');
 }

@@ -1,7 +1,7 @@
 // What a rule or a class of alerts does besides notifications.
 import { Button, FormSelect, FormSelectOption, TextInput } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { worksheetsQuery } from '../analytics/worksheets/AddToWorksheet.tsx';
+import { worksheetsQuery } from '../analytics/worksheets/queries.ts';
 import type { Schemas } from '../api/client.ts';
 import { duration } from '../words/format.ts';
 

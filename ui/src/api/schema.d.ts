@@ -5179,8 +5179,8 @@ export interface components {
             visibleAfterSeconds: number;
             /** @description an event that does not last: it is never active */
             transient: boolean;
-            /** @description it marks an end that is seen elsewhere, too: raised only when it is not muted, or has an action */
-            onlyWanted: boolean;
+            /** @description as long as it is muted and has no action it is not looked for, and not kept in the log either */
+            optional: boolean;
             /** @description classes whose alerts explain this one */
             explainedBy: string[];
             active: number;

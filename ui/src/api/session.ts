@@ -7,9 +7,11 @@ export const SessionContext = createContext<User>({ name: '', role: 'viewer' });
 
 const ranks: Record<User['role'], number> = { viewer: 1, operator: 2, administrator: 3 };
 
+export const mayBe = (user: User, role: User['role']): boolean => ranks[user.role] >= ranks[role];
+
 /** Null when the user may; else the reason. */
 export function useMayNot(role: User['role']): string | null {
   const user = use(SessionContext);
-  if (ranks[user.role] >= ranks[role]) return null;
+  if (mayBe(user, role)) return null;
   return `You are signed in as ${user.role}; this needs ${role === 'viewer' ? 'a' : 'an'} ${role}.`;
 }

@@ -59,7 +59,7 @@ export function FixedLines(props: {
     <SeriesChart
       title={title}
       label={`${title}: ${lines === undefined ? 'being read' : `${lines.all.length} series`}`}
-      {...{ height, frame, lines, highlight, limit, marks, figure }}
+      {...{ query, height, frame, lines, highlight, limit, marks, figure }}
       unit={unit}
       stacked={false}
       onHighlight={(key) =>

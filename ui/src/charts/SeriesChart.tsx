@@ -2,7 +2,8 @@
 import { useCallback, useMemo } from 'react';
 import type { SeriesFrame } from '../api/columns.ts';
 import { useDark } from '../theme/theme.ts';
-import { useAxis, useCursor } from './axis.ts';
+import { asOf } from '../words/format.ts';
+import { useAxis, useCursor, useSettled } from './axis.ts';
 import { Legend, type LegendItem } from './Legend.tsx';
 import { type Lines, lastValue } from './lines.ts';
 import { Plot } from './Plot.tsx';
@@ -10,12 +11,15 @@ import { PlotNote } from './PlotNote.tsx';
 import { paintLines } from './paintLines.ts';
 import type { Pen, PlotMark } from './pen.ts';
 import type { Figure } from './units.ts';
+import { useSilent } from './useSilent.ts';
 
 export interface SeriesChartProps {
   readonly title: string;
   /** Read by screen readers. */
   readonly label: string;
   readonly height: number;
+  /** What it is drawn of; empty: nothing yet. */
+  readonly query: string;
   /** undefined: not read yet. */
   readonly frame: SeriesFrame | undefined;
   readonly lines: Lines | undefined;
@@ -50,6 +54,7 @@ export function SeriesChart(props: SeriesChartProps) {
   const axis = useAxis();
   const cursor = useCursor(axis);
   const dark = useDark();
+  const silent = useSilent(props.query, frame, useSettled(axis).end === null);
   const bright = highlight.join('\u0000');
 
   const picture = useMemo(
@@ -110,6 +115,11 @@ export function SeriesChart(props: SeriesChartProps) {
       >
         <PlotNote reading={props.reading} empty={(lines?.all.length ?? 0) === 0 ? props.empty : null} />
       </Plot>
+      {silent !== null && (
+        <p role="status" className="cistern-silent">
+          No data since {asOf(silent * 1000, Date.now())}
+        </p>
+      )}
       <Legend
         title={title}
         items={items}

@@ -102,7 +102,7 @@ export function SmallChart(props: {
         title={title}
         label={`${title}: ${latest || 'no values yet'}`}
         height={props.height ?? HEIGHT}
-        {...{ frame, lines, unit, figure, highlight, limit }}
+        {...{ query, frame, lines, unit, figure, highlight, limit }}
         stacked={false}
         onHighlight={(key) =>
           setHighlight(highlight.includes(key) ? highlight.filter((one) => one !== key) : [...highlight, key])

@@ -47,7 +47,7 @@ import { plural } from '../words/format.ts';
 import { Jobs } from './Jobs.tsx';
 import { LiveBanner } from './LiveBanner.tsx';
 import { manualOf, navigation, places } from './places.ts';
-import { Search } from './Search.tsx';
+import { Search } from './search/Search.tsx';
 import { useShortcuts } from './shortcuts.ts';
 
 const themes: [ThemeChoice, string][] = [

@@ -1,10 +1,14 @@
 // The places one can go, in the order of the navigation; also what `/` searches and `g` + letter goes to.
+import type { User } from '../api/session.ts';
+
 export interface Place {
   readonly title: string;
   readonly path: string;
   /** The letter after `g`; empty for places that are only found by searching. */
   readonly key: string;
   readonly about: string;
+  /** Who may see it and what lies beneath it; left out: everybody. */
+  readonly role?: User['role'];
 }
 
 export const navigation: readonly Place[] = [
@@ -14,7 +18,7 @@ export const navigation: readonly Place[] = [
   { title: 'Alerts', path: '/alerts', key: 'l', about: 'What is wrong now, and what was' },
   { title: 'Storage', path: '/storage', key: 't', about: 'Pools, disks and datasets' },
   { title: 'Services', path: '/services', key: 'v', about: 'The parts of the appliance' },
-  { title: 'Settings', path: '/settings', key: 'e', about: 'Who and what may come in' },
+  { title: 'Settings', path: '/settings', key: 'e', about: 'Who and what may come in', role: 'administrator' },
   { title: 'Maintenance', path: '/maintenance', key: 'm', about: 'Support bundles and system information' },
 ];
 
@@ -51,8 +55,14 @@ export const places: readonly Place[] = [
   { title: 'Snapshot schedules', path: '/storage/schedules', key: '', about: 'When snapshots are taken and kept' },
   { title: 'Replication', path: '/storage/replication', key: '', about: 'Copies on other pools and machines' },
   { title: 'New replication', path: '/storage/new-replication', key: '', about: 'To another pool or machine' },
-  { title: 'Logs', path: '/services/logs', key: '', about: 'Log lines of all services' },
-  { title: 'Web requests', path: '/services/requests', key: '', about: 'What the web server answered' },
+  { title: 'Logs', path: '/services/logs', key: '', about: 'Log lines of all services', role: 'operator' },
+  {
+    title: 'Web requests',
+    path: '/services/requests',
+    key: '',
+    about: 'What the web server answered',
+    role: 'operator',
+  },
   {
     title: 'Hardware',
     path: '/maintenance/hardware',
@@ -67,6 +77,7 @@ export const places: readonly Place[] = [
     about: 'The state of the machine itself',
   },
   { title: 'Installed systems', path: '/maintenance/system', key: '', about: 'Which one starts next time' },
+  { title: 'Identity providers', path: '/settings/providers', key: '', about: 'Where else people may sign in' },
   { title: 'Users', path: '/settings/users', key: '', about: 'Who may sign in' },
   { title: 'Sessions', path: '/settings/sessions', key: '', about: 'Who is signed in, and for how long' },
   { title: 'API tokens', path: '/settings/tokens', key: '', about: 'What programs sign in with' },
@@ -86,6 +97,12 @@ export const places: readonly Place[] = [
   { title: 'Command line', path: '/profile/command-line', key: '', about: 'The command cistern for your own machine' },
   { title: 'New threshold rule', path: '/alerts/thresholds/new', key: '', about: 'When … stays above …' },
 ];
+
+/** Who may see what is at a path: what the places say above which it lies. */
+export function roleAt(pathname: string): User['role'] {
+  const above = places.filter(({ path, role }) => role && (pathname === path || pathname.startsWith(`${path}/`)));
+  return above.sort((a, b) => b.path.length - a.path.length)[0]?.role ?? 'viewer';
+}
 
 /** Which part of the manual explains the pages below a path. */
 const manual: Readonly<Record<string, string>> = {

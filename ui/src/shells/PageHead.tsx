@@ -2,6 +2,7 @@
 import { Content, Flex, FlexItem, PageSection, Title } from '@patternfly/react-core';
 import type { ReactNode } from 'react';
 import { type Condition, ConditionIcon } from '../words/ConditionIcon.tsx';
+import { Age } from './Age.tsx';
 
 export function PageHead(props: {
   title: string;
@@ -24,6 +25,7 @@ export function PageHead(props: {
               {props.sentence}
             </Content>
           )}
+          <Age />
         </FlexItem>
         {props.actions && <FlexItem>{props.actions}</FlexItem>}
       </Flex>

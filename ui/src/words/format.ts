@@ -157,3 +157,11 @@ export function ago(then: number, now: number): string {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 }
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const clockAndDay = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** A time of which something is: with its day when that was long ago. Milliseconds. */
+export function asOf(then: number, now: number): string {
+  return (now - then < 43_200_000 ? clock : clockAndDay).format(then);
+}

@@ -227,5 +227,5 @@ test('each class can have actions, muted or not; of a burst one bundle is enough
   const after = await it.on.restart();
   const kinds = (await (await signedIn(after)).get('/api/alert-classes')).body.items;
   const kept = kinds.find((one: { class: string }) => one.class === 'scrub.finished');
-  assert.deepEqual([kept.muted, kept.onlyWanted, kept.actions], [true, true, [bundle]]);
+  assert.deepEqual([kept.muted, kept.optional, kept.actions], [true, true, [bundle]]);
 });

@@ -138,7 +138,7 @@ export class Alerts {
   raise<Args>(request: Raise<Args>): string | null {
     const { db, clock, changes, routing } = this.#parts;
     const { kind, args } = request;
-    if (kind.onlyWanted === true && !routing.isWanted(kind.class)) return null;
+    if (kind.optional === true && !routing.isWanted(kind.class)) return null;
     const key = kind.dedupKey(args);
     const now = clock.now();
     const id = newId('al', now);
@@ -543,9 +543,11 @@ export class Alerts {
   list(query: AlertQuery): Alert[] {
     const { sql, values } = conditionOf(query);
     const before = query.before === undefined ? Number.MAX_SAFE_INTEGER : (this.#row(query.before).number as number);
+    // By its order alone the whole log would be read for the few that are active: they have an index of their own.
+    const number = (query.state ?? 'active') === 'active' ? '+number' : 'number';
     return this.#parts.db
       .all(
-        `SELECT * FROM alerts WHERE ${sql} AND number < ? ORDER BY number DESC LIMIT ?`,
+        `SELECT * FROM alerts WHERE ${sql} AND ${number} < ? ORDER BY ${number} DESC LIMIT ?`,
         ...[...values, before, query.limit ?? 100],
       )
       .map((row) => this.#describe(row));

@@ -211,3 +211,21 @@ test('what has not changed is not sent again; counts and the worst groups are in
   const changed = await client.request('GET', '/api/alert-summary', undefined, known);
   assert.deepEqual([changed.status, changed.body.warning + changed.body.critical], [200, 32]);
 });
+
+test('looking for an active alert reads the active ones, however long the log is', async (t) => {
+  const on = await setUp(t);
+  const cleared = raise(on, 0, 30);
+  on.appliance.db.transaction(() => {
+    for (const id of cleared) on.appliance.alerts.clear(id);
+  });
+  raise(on, 30, 40);
+  const asked = t.mock.method(on.appliance.db, 'all');
+  const { body } = await on.client.get('/api/alerts?state=active&search=h3&limit=25');
+  assert.deepEqual(
+    body.items.map(({ labels }: { labels: Record<string, string> }) => labels.host),
+    Array.from({ length: 10 }, (_, at) => `h${39 - at}`),
+  );
+  const [sql, ...values] = asked.mock.calls.map((call) => call.arguments).find(([one]) => one.includes('LIKE')) ?? [''];
+  const [first] = on.appliance.db.all(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+  assert.match(String(first?.detail), /alerts_active/);
+});

@@ -78,7 +78,7 @@ export class Routing {
     return this.#route(name).actions ?? [];
   }
 
-  /** Whether anything comes of an alert of the class, beyond the log. */
+  /** Whether anything comes of an alert of the class, beyond the log: optional ones are looked for only then. */
   isWanted(name: string): boolean {
     const { muted, actions = [] } = this.#route(name);
     return !muted || actions.length > 0;
@@ -143,7 +143,7 @@ export class Routing {
           action: kind.action(given),
           visibleAfterSeconds: kind.visibleAfterSeconds,
           transient: kind.transient ?? false,
-          onlyWanted: kind.onlyWanted ?? false,
+          optional: kind.optional ?? false,
           explainedBy: [...explainedBy],
           active: (count?.active as number | undefined) ?? 0,
           lastRaisedAt: count === undefined ? null : iso(count.last as number),

@@ -132,8 +132,8 @@ export const AlertKind = component(
     action: Type.String(),
     visibleAfterSeconds: Count,
     transient: Type.Boolean({ description: 'an event that does not last: it is never active' }),
-    onlyWanted: Type.Boolean({
-      description: 'it marks an end that is seen elsewhere, too: raised only when it is not muted, or has an action',
+    optional: Type.Boolean({
+      description: 'as long as it is muted and has no action it is not looked for, and not kept in the log either',
     }),
     explainedBy: Type.Array(Type.String(), { description: 'classes whose alerts explain this one' }),
     active: Count,

@@ -34,8 +34,8 @@ export interface AlertClass<Args> {
   readonly together?: string;
   /** Kept in the log and not sent, unless it is set otherwise. */
   readonly muted?: boolean;
-  /** It marks an end that is seen elsewhere, too: as long as it is muted and has no action, it is not even in the log. */
-  readonly onlyWanted?: boolean;
+  /** As long as it is muted and has no action it is not looked for, and not in the log either. */
+  readonly optional?: boolean;
 }
 
 /** One of any arguments, for lists of many. */

@@ -8,6 +8,7 @@ import { hostOf, selectorsOf } from '../../base/hosts.ts';
 import { poolDegraded } from '../../storage/pools/alerts.ts';
 import { unlikePeers } from './peers.ts';
 import { silentSeconds, stateOf } from './state.ts';
+import { hostWatch, missed } from './watch.ts';
 
 test('which host a series is of', () => {
   assert.equal(hostOf({ host: 'a', instance: 'b:1' }), 'a');
@@ -216,6 +217,95 @@ test('a retired host is no longer absent, and is back when it is heard of', asyn
     await send('old');
     assert.deepEqual(names(await list(on, '?state=retired')), []);
   });
+});
+
+test('an absent host is an alert, once that is switched on; neither the store’s nor akd’s restart raises or clears one', async (t) => {
+  const on = await bench(t);
+  await on.client.setUp();
+  const hour = 3_600_000;
+  const host = (name: string, first: number, heard: number) => ({
+    ...{ name, by: ['host'], first, last: heard, heard, interval: 10_000, series: 1, inputs: ['import'], labels: {} },
+  });
+  const now = Date.now();
+  mkdirSync(join(on.directory, 'telemetry/blocks'), { recursive: true });
+  const hosts = [
+    host('gone', now - 9 * hour, now - 2 * hour),
+    host('other', now - 9 * hour, now - 2 * hour),
+    host('container', now - 2 * hour - 60_000, now - 2 * hour),
+    host('young', now - 9 * hour, now),
+  ];
+  writeFileSync(join(on.directory, 'telemetry/blocks/hosts'), JSON.stringify({ version: 1, hosts }));
+  let store = await storaged(t, on);
+  let current = on;
+  const look = async () => {
+    await current.appliance.poller.look();
+    current.clock.advance(31);
+    await current.appliance.poller.look();
+  };
+  const active = async () => {
+    const { body } = await current.client.get('/api/alerts?class=host.silent');
+    return body.items.map(({ id, labels }: { id: string; labels: { host: string } }) => [labels.host, id]).sort();
+  };
+  const hostsOf = async () => (await active()).map(([name]: [string]) => name);
+
+  await look();
+  assert.deepEqual(await active(), [], 'it is off');
+  const route = { muted: false, destinations: [], escalation: null };
+  assert.equal((await on.client.put('/api/alert-classes/host.silent', route)).status, 200);
+  await look();
+  const both = await active();
+  assert.deepEqual(await hostsOf(), ['gone', 'other'], 'one that came and went is not missed');
+  const [alert] = (await on.client.get('/api/alerts?class=host.silent&search=gone')).body.items;
+  assert.equal(alert.page, '/hosts/gone');
+
+  await store.stop();
+  await look();
+  assert.deepEqual(await active(), both, 'the store is away');
+  current = await on.restart();
+  await current.client.post('/api/session', { user: 'ada', password: 'correct horse battery' });
+  await look();
+  assert.deepEqual(await active(), both, 'akd was started without the store');
+  store = await storaged(t, on);
+  await look();
+  assert.deepEqual(await active(), both, 'the store is back');
+
+  assert.equal((await current.client.post('/api/hosts/retire', { hosts: ['other'] })).body.changed, 1);
+  await look();
+  assert.deepEqual(await hostsOf(), ['gone']);
+  await eventually(async () => {
+    await store.import([{ name: 'node_load1', labels: { host: 'gone' }, value: 1 }]);
+    await look();
+    assert.deepEqual(await active(), []);
+  });
+});
+
+test('while the class is off, what it had raised is cleared', async (t) => {
+  const on = await bench(t);
+  const known = { state: 'absent', firstAt: '2026-01-01T00:00:00Z', lastAt: '2026-01-02T00:00:00Z' } as const;
+  const hosts = [
+    { ...known, name: 'a', intervalSeconds: 10 },
+    { ...known, name: 'once', intervalSeconds: null },
+    { ...known, name: 'retired', intervalSeconds: 10, state: 'retired' as const },
+  ];
+  assert.deepEqual(
+    missed(hosts).map(({ args }) => args),
+    [{ host: 'a', since: known.lastAt, intervalSeconds: 10 }],
+  );
+  const { conditions, routing, db, alerts } = on.appliance;
+  let wanted = true;
+  const watch = hostWatch({
+    ...{ db, conditions, hosts: { look: async () => {}, error: null, all: () => hosts } },
+    routing: { wanted: () => wanted },
+  });
+  const look = async () => (await watch.look())();
+  await look();
+  on.clock.advance(31);
+  await look();
+  assert.equal(alerts.activeOfClass('host.silent').length, 1);
+  wanted = false;
+  await look();
+  assert.equal(alerts.activeOfClass('host.silent').length, 0);
+  assert.ok(!routing.isWanted('host.silent'));
 });
 
 test('views are their owner’s, or shared', async (t) => {

@@ -4,6 +4,7 @@ import type { AlertsDomain } from '../../alerting/alerts/index.ts';
 import type { SilencesDomain } from '../../alerting/silences/index.ts';
 import type { ThresholdsDomain } from '../../alerting/thresholds/index.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
+import { alertClasses } from './alerts.ts';
 import { hostRoutes } from './handlers.ts';
 import { Hosts } from './hosts.ts';
 import { migrations } from './migrations.ts';
@@ -11,6 +12,7 @@ import { routes } from './routes.ts';
 import { hostsPart, hostViewsPart } from './settings-part.ts';
 import { HostValuesReader } from './values.ts';
 import { HostViews } from './views.ts';
+import { hostWatch } from './watch.ts';
 
 export type { Hosts } from './hosts.ts';
 export type { Host } from './schema.ts';
@@ -25,6 +27,7 @@ const LOOK_MS = 2_000;
 export const hostsDomain = domain({
   name: 'analytics/hosts',
   routes,
+  alertClasses,
   topics: ['hosts'],
   migrations,
   create: (parts: Kernel & AuditDomain & SilencesDomain & AlertsDomain & ThresholdsDomain) => {
@@ -36,6 +39,7 @@ export const hostsDomain = domain({
       handlers: hostRoutes({ ...parts, hosts, values, views }),
       settingsParts: [hostsPart({ ...parts, hosts }), hostViewsPart(views)],
       periodic: [{ everyMs: LOOK_MS, run: () => hosts.look() }],
+      watch: [hostWatch({ ...parts, hosts })],
       stop: () => hosts.stop(),
     };
   },

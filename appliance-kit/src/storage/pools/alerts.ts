@@ -172,7 +172,7 @@ export const scrubFinished = alertClass<Omit<ScrubArgs, 'scan' | 'disks'> & { re
   visibleAfterSeconds: 0,
   transient: true,
   muted: true,
-  onlyWanted: true,
+  optional: true,
 });
 
 export interface ResilverArgs {

@@ -97,7 +97,7 @@ export const replicationFinished = alertClass<FinishedReplicationArgs>({
   visibleAfterSeconds: 0,
   transient: true,
   muted: true,
-  onlyWanted: true,
+  optional: true,
 });
 
 export const alertClasses = [replicationFailed, replicationLate, replicationFinished] as const;

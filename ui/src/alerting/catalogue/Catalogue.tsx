@@ -67,8 +67,8 @@ function RouteForm({ kind, onClose }: { kind: Kind; onClose: () => void }) {
         >
           <Switch
             label={
-              kind.onlyWanted
-                ? 'Muted: not sent, and kept in the log only when it does something'
+              kind.optional
+                ? 'Muted: not sent, and in the log only when it does something'
                 : 'Muted: kept in the log, not sent'
             }
             isChecked={route.muted}
@@ -123,7 +123,7 @@ function Item({ kind, onRoute }: { kind: Kind; onRoute: () => void }) {
           )}{' '}
           {kind.muted && (
             <Label isCompact color="grey">
-              muted
+              {kind.optional ? 'off' : 'muted'}
             </Label>
           )}
         </div>
@@ -142,8 +142,8 @@ function Item({ kind, onRoute }: { kind: Kind; onRoute: () => void }) {
       <p>For instance: {kind.title}</p>
       <p className="cistern-quiet">
         {kind.muted
-          ? kind.onlyWanted && (kind.actions ?? []).length === 0
-            ? 'Neither sent nor kept in the log'
+          ? kind.optional && (kind.actions ?? []).length === 0
+            ? 'Not looked for'
             : 'Kept in the log, not sent'
           : `Goes to ${kind.destinations.length === 0 ? 'every destination' : named(kind.destinations)}`}
         {kind.escalation &&

@@ -193,6 +193,7 @@ export function SeriesBody(props: {
             title={title}
             label={`${title}: ${waiting ? 'being read' : rows.length === 1 ? '1 line' : `${rows.length} lines`}`}
             height={HEIGHT}
+            query={frame === undefined ? '' : props.query(frame.step)}
             {...{ frame, lines, stacked, unit, figure, compare }}
             highlight={shownHighlight}
             onHighlight={toggle}

@@ -17,13 +17,8 @@ import { useNavigate } from 'react-router';
 import { answerOf, client } from '../../api/client.ts';
 import { ifMatch } from '../../api/edits.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { worksheetsQuery } from './queries.ts';
 import { type Chart, newChartId, type Worksheet, type WorksheetInput } from './sheet.ts';
-
-export const worksheetsQuery = {
-  queryKey: ['worksheets'],
-  queryFn: async ({ signal }: { signal: AbortSignal }) =>
-    (await answerOf(client.GET('/api/worksheets', { signal }))).items,
-} as const;
 
 /** Of a worksheet what is written. */
 export function inputOf(worksheet: Worksheet): WorksheetInput {
