@@ -74,12 +74,12 @@ func (s *Server) controllerRead(r *http.Request, a controllerArgument) (any, err
 	case one <- struct{}{}:
 		defer func() { <-one }()
 	case <-ctx.Done():
-		return nil, controllerSilent(within)
+		return nil, controllerSilent(fmt.Sprintf("within %g seconds", within.Seconds()))
 	}
 	ipmi := func(arguments ...string) (string, error) {
 		said, err := command.Run(ctx, within, 1<<20, append([]string{"ipmitool", "-Z", "-I", through}, arguments...)...)
 		if failed, ok := err.(*command.Error); ok && failed.Timeout || ctx.Err() != nil {
-			return "", controllerSilent(within)
+			return "", controllerSilent(fmt.Sprintf("within %g seconds", within.Seconds()))
 		}
 		return string(said.Stdout), err
 	}
@@ -119,7 +119,11 @@ func (s *Server) controllerRead(r *http.Request, a controllerArgument) (any, err
 			_ = os.Remove(described) // they may be those of an earlier firmware
 		}
 	}
-	if _, ok := err.(*command.Error); ok {
+	failed, ok := err.(*command.Error)
+	switch {
+	case ok && gaveUp.MatchString(failed.Said):
+		err = controllerSilent("the system's driver in time")
+	case ok:
 		err = problem.New(http.StatusBadGateway, "command_failed", fmt.Sprintf("The management controller (BMC) could not be asked: %v.", err), "If it stays like this, restart the controller by its own web page; the machine goes on meanwhile.")
 	}
 	return answer, err
@@ -128,8 +132,12 @@ func (s *Server) controllerRead(r *http.Request, a controllerArgument) (any, err
 // controllerLock is the lock of the management controller. No pool has this name.
 const controllerLock = "/controller"
 
-func controllerSilent(within time.Duration) error {
-	return problem.New(http.StatusGatewayTimeout, "timeout", fmt.Sprintf("The management controller (BMC) did not answer within %g seconds.", within.Seconds()), "It may be busy or hang. If it stays like this, restart the controller by its own web page; the machine goes on meanwhile.")
+// gaveUp is how ipmitool says that the driver of the system waited in vain: completion code c3 of the IPMI specification, table 5-2.
+var gaveUp = regexp.MustCompile(`\b0xc3\b|: Timeout\b`)
+
+// controllerSilent is the error of one that does not answer; how says how that was found out.
+func controllerSilent(how string) error {
+	return problem.New(http.StatusGatewayTimeout, "timeout", "The management controller (BMC) did not answer "+how+".", "It may be busy or hang. If it stays like this, restart the controller by its own web page; the machine goes on meanwhile.")
 }
 
 // errNoSensors: the controller describes no sensor. ipmitool must not be asked for them then: ipmi_sdr_start of its ipmi_sdr.c makes

@@ -141,6 +141,12 @@ func testHardware(t *testing.T, k kind) {
 	if status != 502 || code != "command_failed" || !strings.Contains(text, "The management controller (BMC) could not be asked") {
 		t.Errorf("%d %s", status, text)
 	}
+	// As ipmitool 1.8.19 says it of one that is there and silent (tests/vm/hardware.test.ts).
+	b.program("ipmitool", "echo 'Get Device ID command failed: 0xc3 Timeout' >&2\necho 'Get SDR Repository Info command failed: Timeout' >&2\nexit 1")
+	status, code, text = b.answer("controller.read", `{"what":"about"}`)
+	if status != 504 || code != "timeout" || !strings.Contains(text, "The management controller (BMC) did not answer the system's driver in time.") {
+		t.Errorf("%d %s", status, text)
+	}
 }
 
 // TestAControllerIsAskedOneThingAtATime: a second question waits for the first, and whoever gives up waiting asks nothing.

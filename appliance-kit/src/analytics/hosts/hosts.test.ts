@@ -295,7 +295,7 @@ test('while the class is off, what it had raised is cleared', async (t) => {
   let wanted = true;
   const watch = hostWatch({
     ...{ db, conditions, hosts: { look: async () => {}, error: null, all: () => hosts } },
-    routing: { wanted: () => wanted },
+    routing: { isWanted: () => wanted },
   });
   const look = async () => (await watch.look())();
   await look();
