@@ -292,20 +292,23 @@ test('while the class is off, what it had raised is cleared', async (t) => {
     [{ host: 'a', since: known.lastAt, intervalSeconds: 10 }],
   );
   const { conditions, routing, db, alerts } = on.appliance;
-  let wanted = true;
+  await on.client.setUp();
   const watch = hostWatch({
-    ...{ db, conditions, hosts: { look: async () => {}, error: null, all: () => hosts } },
-    routing: { isWanted: () => wanted },
+    ...{ db, conditions, routing, hosts: { look: async () => {}, error: null, all: () => hosts } },
   });
   const look = async () => (await watch.look())();
+  const count = () => alerts.activeOfClass('host.silent').length;
+  const route = (muted: boolean) =>
+    on.client.put('/api/alert-classes/host.silent', { muted, destinations: [], escalation: null });
+  assert.ok(!routing.isWanted('host.silent'), 'at first');
+  assert.equal((await route(false)).status, 200);
   await look();
   on.clock.advance(31);
   await look();
-  assert.equal(alerts.activeOfClass('host.silent').length, 1);
-  wanted = false;
+  assert.equal(count(), 1);
+  assert.equal((await route(true)).status, 200);
   await look();
-  assert.equal(alerts.activeOfClass('host.silent').length, 0);
-  assert.ok(!routing.isWanted('host.silent'));
+  assert.equal(count(), 0);
 });
 
 test('views are their owner’s, or shared', async (t) => {
