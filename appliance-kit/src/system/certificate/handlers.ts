@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Audit } from '../../access/audit/index.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Handlers } from '../../http/handlers.ts';
@@ -48,10 +49,11 @@ export function certificateRoutes(parts: CertificateRoutesParts): Handlers<typeo
   };
   const whole = (
     body: { readonly [K in keyof GivenCertificate]?: GivenCertificate[K] },
-    host: string | undefined,
+    headers: IncomingHttpHeaders,
   ): GivenCertificate => ({
     ...{ certificate: '', key: '', pkcs12: '', password: '', accept: [], ...body },
-    reachedAs: reachedAs(host),
+    // What comes past the web server, by the appliance's own command line, has no address of the page.
+    reachedAs: headers['x-forwarded-for'] === undefined ? '' : reachedAs(headers.host),
   });
   return {
     getCertificate: async () => shown(await certificate.state()),
@@ -65,10 +67,10 @@ export function certificateRoutes(parts: CertificateRoutesParts): Handlers<typeo
     },
 
     previewCertificate: async ({ body, request }) =>
-      structuredClone(await certificate.check(whole(body, request.headers.host))) as never,
+      structuredClone(await certificate.check(whole(body, request.headers))) as never,
 
     installCertificate: ({ body, caller, request }) =>
-      replace('certificate.install', caller, () => certificate.install(whole(body, request.headers.host))),
+      replace('certificate.install', caller, () => certificate.install(whole(body, request.headers))),
 
     selfSignCertificate: ({ body, caller }) =>
       replace('certificate.self-sign', caller, () => certificate.selfSigned(body)),
