@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const services = fileURLToPath(new URL('../../services', import.meta.url));
 const folder = fileURLToPath(new URL('../dist/test', import.meta.url));
 
-export function program(name: 'cistern' | 'storaged' | 'supportd'): string {
+export function program(name: 'cistern' | 'execd' | 'storaged' | 'supportd'): string {
   // A folder in which somebody has built them already.
   const given = process.env.CISTERN_BIN;
   if (given && existsSync(join(given, name))) return join(given, name);

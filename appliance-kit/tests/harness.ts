@@ -17,6 +17,7 @@ import type { TSchema } from '../src/base/schema/schema.ts';
 import type { Route } from '../src/http/routes.ts';
 import { Vdev } from '../src/platform/pool.ts';
 import { Simulation } from '../src/platform/sim/simulation.ts';
+import { program } from './cistern.ts';
 
 export class TestClock implements Clock {
   #now: number;
@@ -191,6 +192,7 @@ async function begin(t: TestContext, directory: string, clock: TestClock, option
     file: join(directory, 'simulation.json'),
     stepMs: options.stepMs ?? 0,
     scanSeconds: options.scanSeconds ?? 0,
+    certificates: { program: () => program('execd'), folder: join(directory, 'tls') },
   });
   const appliance = createAppliance({
     config,

@@ -15,6 +15,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   retention: 'one for all measurements',
   'snmp-agent': 'one for the appliance',
   'ssh-access': 'one for the appliance',
+  certificate: 'that of the web page',
   'alert-digest': 'one for the appliance',
   'alert-summary': 'one for the appliance',
   'alert-export': 'one file, made when it is asked for',
@@ -48,7 +49,7 @@ export const FOREIGN: Readonly<Record<string, string>> = {
 /** What an action begins with. */
 export const VERBS = new Set(
   `acknowledge activate add apply approve attach cancel change clear clone collect confirm create destroy detach dismiss end enter estimate export fetch
-  fill finish forget go hold import label load locate mount name offline online place power preview reboot record refuse release remove rename
+  fill finish forget go hold import install label load locate mount name offline online place power preview reboot record refuse release remove rename
   replace restart reset restore resume retire retry rollback run scrub self set silence start stop suspend test trim try unload unmount upgrade use verify watch wipe
   withdraw`.split(/\s+/),
 );

@@ -38,7 +38,11 @@ const NO_SETTING: readonly (readonly [why: string, routes: string])[] = [
     `
     acknowledgeAlert withdrawAcknowledgement acknowledgeAlertGroup withdrawGroupAcknowledgement dismissNewSenders forgetSeries dismissCrash clearHardwareErrors forgetLink clearPool`,
   ],
-  ['it makes a key of this machine', 'replaceInputCertificate'],
+  [
+    'it makes or brings a key of this machine, which no document may have',
+    `
+    replaceInputCertificate createSigningRequest previewCertificate installCertificate selfSignCertificate restoreCertificate`,
+  ],
   [
     'pools, datasets and snapshots are what is stored, and no settings',
     `

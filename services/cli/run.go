@@ -82,6 +82,8 @@ func Run(ctx context.Context, s Streams, o Options, arguments []string) error {
 			return signOut(ctx, s, o)
 		case "settings":
 			return settings(ctx, s, o, f)
+		case "certificate":
+			return certificate(ctx, s, o, f)
 		}
 	}
 	f.rest = inFull(f.rest)

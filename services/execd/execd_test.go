@@ -25,7 +25,8 @@ import (
 // fakeHost is an operating system whose disks are what the test says. zpool and zfs are programs of the test's (see
 // kinds_test.go): what real ones do is the VM tests' business, what is asked of them is this one's.
 type fakeHost struct {
-	disks   map[string]string // path → device
+	service func(name, action string) error // nil: it succeeds
+	disks   map[string]string               // path → device
 	mounted bool
 	taken   string // a path at which something is mounted
 	busy    string // a dataset that cannot be unmounted
@@ -91,6 +92,9 @@ func (h *fakeHost) MountPools(context.Context) error { h.did = append(h.did, "mo
 func (h *fakeHost) Mounted(path string) bool         { return h.mounted || h.taken != "" && path == h.taken }
 func (h *fakeHost) Service(_ context.Context, name, action string) error {
 	h.did = append(h.did, action+" "+name)
+	if h.service != nil {
+		return h.service(name, action)
+	}
 	return nil
 }
 func (h *fakeHost) ZFS() host.ZFS              { return h.zfs }

@@ -17,6 +17,7 @@ import (
 
 	"cistern/services/daemon/problem"
 	"cistern/services/daemon/unixsocket"
+	"cistern/services/execd/certificate"
 	"cistern/services/execd/host"
 	"cistern/services/execd/sshaccess"
 )
@@ -30,6 +31,8 @@ type Server struct {
 	// Firewall keeps who may reach the machine.
 	Firewall *Firewall
 	UIDs     []int // user ids that may connect
+	// HTTPSPort is where the web page answers; 0 is 443.
+	HTTPSPort int
 	// Ending is closed when the process is to end: what would go on for ever does not hold it up. Nil is never.
 	Ending <-chan struct{}
 	// Failed hears of what went wrong when nobody had asked; nil is nobody.
@@ -42,6 +45,7 @@ type Server struct {
 	enclosureWithin time.Duration
 	mu              sync.Mutex
 	sshAccess       *sshaccess.Manager
+	certificate     *certificate.Keeper
 	locks           map[string]chan struct{} // by pool; "" is what belongs to none; see also looking
 }
 
@@ -57,11 +61,12 @@ type makesPool interface{ wholePool() string }
 var unlocked = []string{"power", "service.action", "setup.finish", "pool.importable", "pool.history", "pool.errors", "pool.events", "pool.remembered", "disks.list", "disk.smart", "disk.locate", "faults.list", "hardware.inventory", "controller.read", "enclosures.read", "system.list",
 	"dataset.sample", "snapshot.diff", "snapshot.list-files", "snapshot.read-file",
 	// They wait for each other, and for no pool.
-	"firewall.try", "firewall.confirm", "firewall.take-back", "firewall.set", "firewall.read"}
+	"firewall.try", "firewall.confirm", "firewall.take-back", "firewall.set", "firewall.read",
+	"tls.state", "tls.request", "tls.check", "tls.install", "tls.self-signed", "tls.restore"}
 
 // polled are the verbs that the management plane calls again and again by itself, to look at the machine. They change
 // nothing and name nobody, so they are left out of the audit trail, which they would fill.
-var polled = []string{"pool.remembered", "disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read", "enclosures.read", "firewall.read"}
+var polled = []string{"pool.remembered", "disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read", "enclosures.read", "firewall.read", "tls.state"}
 
 // lock keeps others from the argument's pool until the function that it returns is called. Whoever has gone while waiting
 // wants nothing done any more: that is an error.
@@ -184,6 +189,12 @@ var verbs = map[string]verb{
 	"firewall.read":      typed((*Server).firewallRead),
 	"ssh.configure":      typed((*Server).sshConfigure),
 	"ssh.check-key":      typed((*Server).sshCheckKey),
+	"tls.state":          typed((*Server).tlsState),
+	"tls.request":        typed((*Server).tlsRequest),
+	"tls.check":          typed((*Server).tlsCheck),
+	"tls.install":        typed((*Server).tlsInstall),
+	"tls.self-signed":    typed((*Server).tlsSelfSigned),
+	"tls.restore":        typed((*Server).tlsRestore),
 	"power":              typed((*Server).power),
 
 	"dataset.create":  typed((*Server).datasetCreate),

@@ -3,6 +3,7 @@ package execd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"unicode"
@@ -31,8 +32,14 @@ func (s *Server) failed(err error) {
 	}
 }
 
-// Resume has what was switched on go on until its end, when the process starts.
-func (s *Server) Resume(ctx context.Context) error { return s.ssh().Resume(ctx) }
+// Resume has what was switched on go on until its end, and takes back what was cut off, when the process starts.
+func (s *Server) Resume(ctx context.Context) error {
+	var broken error
+	if err := s.certificates().Recover(ctx); err != nil {
+		broken = fmt.Errorf("the certificate of the web page, whose change was cut off: %w", err)
+	}
+	return errors.Join(broken, s.ssh().Resume(ctx))
+}
 
 // sshConfigure decides who may come in by ssh, from where, and until when. It answers by what key clients know this machine again.
 func (s *Server) sshConfigure(r *http.Request, a sshaccess.Access) (any, error) {

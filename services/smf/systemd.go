@@ -224,8 +224,10 @@ func Systemd(s *Service) (Unit, error) {
 	case "":
 	case "none": // also what a program that it starts is handed
 		line("IPAddressDeny=any")
+	case "localhost":
+		line("IPAddressDeny=any\nIPAddressAllow=localhost")
 	default:
-		return Unit{}, fmt.Errorf("service %s: linux/ip_addresses is %q; it is none, or not there", s.Name, addresses)
+		return Unit{}, fmt.Errorf("service %s: linux/ip_addresses is %q; it is none, localhost, or not there", s.Name, addresses)
 	}
 	line("CapabilityBoundingSet=%s", linux("capabilities"))
 	if c.User != "root" {

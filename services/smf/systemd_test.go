@@ -103,6 +103,14 @@ func TestTheSandboxOfAManifest(t *testing.T) {
 	}
 }
 
+// The machine itself, and no other.
+func TestAddressesOfAManifest(t *testing.T) {
+	text, err := render(t, "EXTRA", `<propval name="ip_addresses" type="astring" value="localhost"/>`)
+	if err != nil || !strings.Contains(text, "IPAddressDeny=any\nIPAddressAllow=localhost\n") {
+		t.Errorf("%v in:\n%s", err, text)
+	}
+}
+
 // What may be tuned on illumos has the manifest's value here, in the start method of either system.
 func TestTokens(t *testing.T) {
 	extra := `</property_group><property_group name="config" type="application"><propval name="a" type="count" value="7"/><propval name="b" type="astring" value=""/>`
@@ -149,7 +157,7 @@ var highest = map[string]struct {
 	exposure float64
 	why      string
 }{
-	"cistern-execd.service":   {4.3, "it changes pools, disks and mounts as root"},
+	"cistern-execd.service":   {4.4, "it changes pools, disks and mounts as root, and asks the web page of this machine"},
 	"cistern-tracerd.service": {4.4, "it loads programs into the kernel"},
 	"cistern-sshd.service":    {4.9, "it becomes the account of whoever signs in"},
 	// Each of these runs for a moment. A mount that is made in a view of its own is seen by nobody else.

@@ -23,7 +23,7 @@ async function orSay(command: string, args: string[], cwd: string, env: Record<s
 
 /** Go knows itself what is up to date. */
 export async function buildGo(
-  names: readonly string[] = ['storaged', 'supportd', 'gatherd', 'cistern'],
+  names: readonly string[] = ['storaged', 'supportd', 'gatherd', 'cistern', 'execd'],
 ): Promise<void> {
   mkdirSync(binaries, { recursive: true });
   const commands = names.map((name) => `./cmd/${name}`);

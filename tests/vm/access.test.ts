@@ -4,8 +4,11 @@
 // A passkey is not here: it wants a browser with an authenticator and a name with a trusted certificate
 // (tests/browser/passkeys.test.ts).
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { connect } from 'node:tls';
 import { selfSigned, signed } from '../../appliance-kit/tests/certificates.ts';
 import { browser, CLIENT, openIdProvider } from '../../appliance-kit/tests/openid.ts';
 import { READER, SUFFIX, slapd } from '../../appliance-kit/tests/slapd.ts';
@@ -178,12 +181,50 @@ if (withVariants || wantedStep)
       assert.equal((await machine.sh('ls -A /var/lib/cistern/console')).trim(), '');
     });
 
+    await step(
+      'a certificate of an authority: the page answers with it, after a restart too, and the one before comes back',
+      () => replacedCertificate(machine, api),
+    );
+
     await step('an input that is narrowed: packets from elsewhere are dropped and counted, others are taken', () =>
       narrowed(machine, api),
     );
   });
 
-async function narrowed(machine: Awaited<ReturnType<typeof readyMachine>>['machine'], api: Person): Promise<void> {
+type Vm = Awaited<ReturnType<typeof readyMachine>>['machine'];
+
+async function replacedCertificate(machine: Vm, api: Person): Promise<void> {
+  const shown = async () => {
+    const { hostname, port } = new URL(machine.url);
+    const socket = connect({ host: hostname, port: Number(port), servername: 'localhost', rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const { fingerprint256 } = socket.getPeerCertificate();
+    socket.destroy();
+    return fingerprint256;
+  };
+  const onConsole = async () => (await machine.sh('cat /run/cistern-fingerprint')).trim();
+  const before = await shown();
+  const { ca, certificate, key } = signed(['DNS:cistern.example']);
+  const body = { certificate: `${ca}${certificate}`, key, accept: ['name'] };
+  await api.get('POST', '/api/certificate/install', body);
+  const installed = new X509Certificate(certificate).fingerprint256;
+  assert.equal(await shown(), installed);
+  assert.equal(await onConsole(), installed);
+  assert.equal((await machine.sh('stat -c "%U:%G %a" /var/lib/cistern/tls/page.pem')).trim(), 'root:www-data 640');
+  await machine.ssh('systemctl', 'restart', 'nginx', 'cistern-execd');
+  await until('the page answers again', 60, async () => (await shown().catch(() => null)) === installed);
+  await until('execd answers again', 60, async () => {
+    const { current } = await api
+      .get<{ current: { fingerprint: string } }>('GET', '/api/certificate')
+      .catch(() => ({ current: null }));
+    return current?.fingerprint === installed;
+  });
+  await api.get('POST', '/api/certificate/restore');
+  assert.equal(await shown(), before);
+  assert.equal(await onConsole(), before);
+}
+
+async function narrowed(machine: Vm, api: Person): Promise<void> {
   // A network of its own, on the same machine: QEMU's own network has one address only.
   const [near, far] = ['198.51.100.1', ELSEWHERE];
   await machine.sh(

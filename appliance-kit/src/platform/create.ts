@@ -1,5 +1,5 @@
 // Chooses the driver. Its code is loaded only when it is the one.
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import type { Log } from '../base/log.ts';
@@ -9,7 +9,14 @@ export async function createPlatform(config: Config, clock: Clock, log: Log): Pr
   if (config.platform === 'sim') {
     const { Simulation } = await import('./sim/simulation.ts');
     log.warn('the platform is simulated: no disk, pool or service of this machine is touched');
-    return new Simulation({ clock, file: join(config.state, 'simulation.json') });
+    const beside = dirname(config.state);
+    return new Simulation({
+      ...{ clock, file: join(config.state, 'simulation.json') },
+      certificates: {
+        program: () => (config.cistern.includes('/') ? join(dirname(config.cistern), 'execd') : 'execd'),
+        ...{ folder: join(beside, 'tls'), nginxPid: join(beside, 'nginx', 'nginx.pid'), httpsPort: config.httpsPort },
+      },
+    });
   }
   if (config.platform === 'illumos') {
     const { Illumos } = await import('./illumos/illumos.ts');

@@ -2,13 +2,14 @@
 import type { Readable } from 'node:stream';
 import { onBehalfOf } from '../base/on-behalf-of.ts';
 import type { Peer } from '../peers/peer.ts';
+import type { CertificateVerbs } from './certificate.ts';
 import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from './datasets.ts';
 import type { FirewallDocument } from './firewall.ts';
 import type { PoolPlan, ServiceAction, SnmpAccess } from './platform.ts';
 import type { VdevPlan } from './pool.ts';
 import type { SshAccess } from './ssh.ts';
 
-interface Verbs {
+interface Verbs extends CertificateVerbs {
   'pool.create': PoolPlan & { ashift: number };
   'pool.destroy': { name: string; confirm: string };
   'pool.export': { name: string };
@@ -132,6 +133,14 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   // A stop waits until all sessions have ended.
   'ssh.configure': 60_000,
   'ssh.check-key': 10_000,
+  'tls.state': 10_000,
+  // A key of 4,096 bits may take long to find.
+  'tls.request': 60_000,
+  'tls.check': 10_000,
+  // The web server is asked for 20 s, and may have to be started.
+  'tls.install': 5 * 60_000,
+  'tls.self-signed': 5 * 60_000,
+  'tls.restore': 5 * 60_000,
   // Each load is read back, on illumos twice.
   'firewall.try': 3 * 60_000,
   'firewall.confirm': 30_000,
@@ -174,6 +183,12 @@ const READING: ReadonlySet<keyof Verbs> = new Set<keyof Verbs>([
     'system.list',
     'ssh.configure',
     'ssh.check-key',
+    'tls.state',
+    'tls.request',
+    'tls.check',
+    'tls.install',
+    'tls.self-signed',
+    'tls.restore',
     'firewall.try',
     'firewall.confirm',
     'firewall.take-back',

@@ -4,6 +4,7 @@
 // Every call ends within its own deadline; a call that fails throws a ProblemError that names the device
 // and says what can be done. Reading never needs privilege; what changes the machine goes through execd.
 
+import type { CertificatePlatform } from './certificate.ts';
 import type { DatasetPlatform } from './datasets.ts';
 import type { FirewallPlatform } from './firewall.ts';
 import type { HardwarePlatform } from './hardware.ts';
@@ -128,6 +129,8 @@ export interface Platform {
   readonly hardware: HardwarePlatform;
   /** Who may reach it. */
   readonly firewall: FirewallPlatform;
+  /** The certificate of the web page. */
+  readonly certificate: CertificatePlatform;
   /** Null where there is no account for users of the appliance. */
   readonly ssh: SshPlatform | null;
   /** The installed operating systems, and which one starts next time. */

@@ -151,6 +151,7 @@ And whatever the appliance's web page can do, by the same names: pools, disks, d
   cistern sign-out
   cistern appliances             those that sign-in --appliance NAME has kept; --appliance NAME means one of them
   cistern settings COMMAND       the settings as a document: export, plan, diff, apply, history, restore; see cistern settings --help
+  cistern certificate COMMAND    the certificate of the web page: show, request, install, self-signed, restore; see cistern certificate --help
   cistern completion bash        what bash completes commands by; zsh, fish and powershell likewise
   cistern --help                 all commands of the appliance
   cistern pools                  a list, as cistern pools list

@@ -21,6 +21,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "--load-firewall" {
 		os.Exit(loadFirewall(os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "--certificate" {
+		os.Exit(certificateVerb(os.Args[2:]))
+	}
 	var state, client string
 	os.Exit(daemon.Run(daemon.Options{
 		Name: "execd", Version: version, Socket: "/run/cistern/execd/http.sock",
@@ -53,11 +56,11 @@ func setup(ctx context.Context, p *daemon.Process, state, client string) error {
 		p.Log.Error("the firewall's rules cannot be loaded; it is tried again", "error", err)
 	}
 	p.Go(wall.Watch)
-	s := &execd.Server{State: state, Host: host, Firewall: wall, UIDs: uids, Ending: ctx.Done(), Failed: func(err error) { p.Log.Error("ssh stays on after its end", "error", err) }}
+	s := &execd.Server{State: state, Host: host, Firewall: wall, UIDs: uids, Ending: ctx.Done(), Failed: func(err error) { p.Log.Error("what goes on by itself did not succeed", "error", err) }}
 	// Not before it is ready: to start a service may take as long as the network.
 	go func() {
 		if err := s.Resume(ctx); err != nil {
-			p.Log.Error("ssh could not be left as it was", "error", err)
+			p.Log.Error("not everything could be left as it was", "error", err)
 		}
 	}()
 	return p.Listen(daemon.Listener{Socket: p.Socket, Handler: s.Handler()})

@@ -64,7 +64,7 @@ type Host interface {
 	MountPools(ctx context.Context) error
 	// Mounted says whether something is mounted exactly at path, as the whole machine sees it.
 	Mounted(path string) bool
-	// Service does start, stop or restart to one of Cistern's services.
+	// Service does start, stop, restart or clear to one of Cistern's services; reload to the web server, which is started where it does not run.
 	Service(ctx context.Context, name, action string) error
 	// ApplyIdentity puts host name and time zone into force.
 	ApplyIdentity(ctx context.Context) error

@@ -8,6 +8,7 @@ import { AuditLog } from './audit/AuditLog.tsx';
 import { Chain } from './audit/Chain.tsx';
 import { Forwarding } from './audit/Forwarding.tsx';
 import { Keeping } from './audit/Keeping.tsx';
+import { Certificate } from './certificate/Certificate.tsx';
 import { Firewall } from './firewall/Firewall.tsx';
 import { Inputs } from './inputs/Inputs.tsx';
 import { Providers } from './providers/Providers.tsx';
@@ -26,6 +27,7 @@ const tabs = [
   ['tokens', 'API tokens', '/settings/tokens'],
   ['inputs', 'Inputs', '/settings/inputs'],
   ['firewall', 'Firewall', '/settings/firewall'],
+  ['certificate', 'Certificate', '/settings/certificate'],
   ['ssh', 'SSH', '/settings/ssh'],
   ['audit', 'Audit log', '/settings/audit'],
   ['audit-proof', 'Audit proof', '/settings/audit-proof'],
@@ -51,6 +53,11 @@ const parts = {
     title: 'Firewall',
     sentence: 'Who may reach what from the network, and who was turned away.',
     content: <Firewall />,
+  },
+  certificate: {
+    title: 'Certificate',
+    sentence: 'By what browsers and programs know that this page is this appliance’s.',
+    content: <Certificate />,
   },
   ssh: {
     title: 'SSH',

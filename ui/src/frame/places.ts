@@ -83,6 +83,7 @@ export const places: readonly Place[] = [
   { title: 'API tokens', path: '/settings/tokens', key: '', about: 'What programs sign in with' },
   { title: 'Inputs', path: '/settings/inputs', key: '', about: 'By which ways samples come in, and from where' },
   { title: 'Firewall', path: '/settings/firewall', key: '', about: 'Who may reach what from the network' },
+  { title: 'Certificate', path: '/settings/certificate', key: '', about: 'The certificate of this page' },
   { title: 'SSH', path: '/settings/ssh', key: '', about: 'Whether users come in by ssh, and by which keys' },
   { title: 'Audit log', path: '/settings/audit', key: '', about: 'Who did what, from where' },
   {
@@ -116,6 +117,7 @@ const manual: Readonly<Record<string, string>> = {
   '/services': 'system',
   '/settings': 'access',
   '/settings/firewall': 'firewall',
+  '/settings/certificate': 'certificate',
   '/settings/history': 'settings',
   '/settings/document': 'settings',
   '/settings/audit': 'audit',

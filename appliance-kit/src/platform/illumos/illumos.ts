@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { join } from 'node:path';
 import { Peer } from '../../peers/peer.ts';
+import { type CertificatePlatform, certificateBy } from '../certificate.ts';
 import { type Command, run } from '../command.ts';
 import { Execd } from '../execd.ts';
 import { execdFirewall } from '../execd-firewall.ts';
@@ -54,6 +55,7 @@ export class Illumos implements Platform {
   readonly machine: IllumosMachine;
   readonly hardware: HardwarePlatform;
   readonly systems: SystemsPlatform;
+  readonly certificate: CertificatePlatform;
   readonly firewall: FirewallPlatform;
   /** docs/OMNIOS.md says how one gets in instead. */
   readonly ssh = null;
@@ -70,6 +72,7 @@ export class Illumos implements Platform {
     this.#etc = options.etc ?? '/etc';
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
+    this.certificate = certificateBy((verb, body) => this.#execd.run(verb, body as never));
     this.firewall = execdFirewall(this.#execd, async () =>
       /^online/.test(await this.#command('svcs', ['-H', '-o', 'state', 'svc:/network/ssh:default']).catch(() => '')),
     );

@@ -5,6 +5,7 @@ import os from 'node:os';
 import { basename, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { Peer } from '../../peers/peer.ts';
+import { type CertificatePlatform, certificateBy } from '../certificate.ts';
 import { type Command, run } from '../command.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
 import { Execd } from '../execd.ts';
@@ -67,6 +68,7 @@ export class Linux implements Platform {
   readonly machine: LinuxMachine;
   readonly hardware: LinuxHardware;
   readonly systems: SystemsPlatform;
+  readonly certificate: CertificatePlatform;
   readonly firewall: FirewallPlatform;
   readonly ssh: SshPlatform;
   readonly #execd: Execd;
@@ -89,6 +91,7 @@ export class Linux implements Platform {
     this.#liveFile = options.liveFile ?? LIVE_FILE;
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
+    this.certificate = certificateBy((verb, body) => this.#execd.run(verb, body as never));
     this.ssh = execdSsh(this.#execd);
     const tables = options.socketTables ?? ['/proc/net/tcp', '/proc/net/tcp6'];
     this.firewall = execdFirewall(this.#execd, async () =>

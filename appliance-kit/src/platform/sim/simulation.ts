@@ -6,6 +6,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, iso } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
+import type { CertificatePlatform } from '../certificate.ts';
 import type { FirewallSender } from '../firewall.ts';
 import type { HardwarePlatform } from '../hardware.ts';
 import type { PlatformLink, Sensor, TimeSource } from '../machine.ts';
@@ -21,6 +22,7 @@ import type {
 import type { Service } from '../service.ts';
 import { serviceFacts } from '../service-facts.ts';
 import type { PlatformSystem } from '../systems.ts';
+import { type SimCertificateOptions, simCertificate } from './certificate.ts';
 import { noDatasets, type SimDatasetState } from './dataset-state.ts';
 import { SimDatasets } from './datasets.ts';
 import { noFirewall, SimFirewall, type SimFirewallState } from './firewall.ts';
@@ -65,6 +67,8 @@ export interface SimulationOptions {
   readonly stepMs?: number;
   /** How long a scrub or a resilver takes, by the clock: as long as ten steps unless set. */
   readonly scanSeconds?: number;
+  /** Where the certificate of its web page is kept; none: there is none. */
+  readonly certificates?: SimCertificateOptions;
 }
 
 function initial(now: number): SimState {
@@ -131,6 +135,7 @@ export class Simulation implements Platform {
   readonly hardware: HardwarePlatform;
   readonly firewall: SimFirewall;
   readonly ssh: SimSsh;
+  readonly certificate: CertificatePlatform;
   readonly systems = {
     list: async (): Promise<PlatformSystem[]> => structuredClone(this.#state.systems),
     activate: async (name: string): Promise<PlatformSystem[]> => {
@@ -191,6 +196,7 @@ export class Simulation implements Platform {
       save: () => this.#save(),
       clock: options.clock,
     });
+    this.certificate = simCertificate(options.certificates, () => this.#state.hostName);
     this.ssh = new SimSsh({ state: () => this.#state.ssh, save: () => this.#save() });
     this.replication = new SimReplication({
       tree: () => this.datasets.tree(),

@@ -11,9 +11,14 @@ export interface ExpiringCertificateArgs {
   readonly days: number;
 }
 
+/** When it is told of: each is an alert of its own. */
+const STEPS_DAYS = [3, 14, 30];
+const LAST_DAYS = 3;
+export const FIRST_DAYS = 30;
+
 export const certificateExpiring = alertClass<ExpiringCertificateArgs>({
   class: 'certificate.expiring',
-  severity: ({ days }) => (days < 7 ? 'critical' : 'warning'),
+  severity: ({ days }) => (days < LAST_DAYS ? 'critical' : 'warning'),
   severities: ['critical', 'warning'],
   title: ({ days }) =>
     days < 0
@@ -24,12 +29,13 @@ export const certificateExpiring = alertClass<ExpiringCertificateArgs>({
   impact: () =>
     'Browsers warn of a certificate that has expired, and whatever sends metrics may refuse to go on sending.',
   response: () => 'The appliance goes on answering with it.',
-  action: () => 'Install a new certificate; senders that trust this certificate itself need the new one too.',
-  page: () => '/maintenance',
+  action: () =>
+    'Install a new certificate, or have the appliance make one of its own; senders that trust this certificate itself need the new one too.',
+  page: () => '/settings/certificate',
   labels: () => ({}),
-  dedupKey: ({ days }) => `certificate.expiring/${days < 0 ? 0 : days < 7 ? 7 : 30}`,
+  dedupKey: ({ days }) => `certificate.expiring/${days < 0 ? 0 : (STEPS_DAYS.find((one) => days < one) ?? FIRST_DAYS)}`,
   example: { names: 'cistern.example', validTo: Date.parse('2026-01-20T00:00:00Z'), days: 9.5 },
-  dedupExample: 'certificate.expiring/30',
+  dedupExample: 'certificate.expiring/14',
   dependsOn: () => [],
   visibleAfterSeconds: 0,
 });

@@ -83,7 +83,7 @@ test('a pool that will be full soon: how soon, worse when it is near, and over w
   assert.deepEqual(await active(), [], 'a pool that is nearly empty fills quickly at first');
 });
 
-test('a certificate that ends: a month before, worse in the last week, and when it has', async (t) => {
+test('a certificate that ends: at 30, 14 and 3 days, and when it has', async (t) => {
   const { now, look, active, on } = await hourlyOf(t);
   await look();
   now.validTo = on.clock.now() + 20.5 * DAY_MS;
@@ -91,6 +91,13 @@ test('a certificate that ends: a month before, worse in the last week, and when 
   assert.deepEqual(await active(), [
     'certificate.expiring warning: The certificate of the web page expires in 20 days',
   ]);
+  const [first] = (await on.client.get('/api/alerts?state=active')).body.items;
+  now.validTo = on.clock.now() + 13.5 * DAY_MS;
+  await look();
+  assert.deepEqual(await active(), [
+    'certificate.expiring warning: The certificate of the web page expires in 13 days',
+  ]);
+  assert.notEqual((await on.client.get('/api/alerts?state=active')).body.items[0].id, first.id, 'it is told again');
   now.validTo = on.clock.now() + 2.5 * DAY_MS;
   await look();
   assert.deepEqual(await active(), [

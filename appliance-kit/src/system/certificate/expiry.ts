@@ -1,10 +1,9 @@
 // A certificate that ends soon, or has ended.
 import type { Conditions } from '../../alerting/alerts/index.ts';
 import type { Clock } from '../../base/clock.ts';
-import { certificateExpiring } from './alerts.ts';
+import { certificateExpiring, FIRST_DAYS } from './alerts.ts';
 
 const DAY_MS = 86_400_000;
-export const CERTIFICATE_SOON_DAYS = 30;
 
 /** @param certificate when the certificate ends that browsers are shown (ms), and whom it names */
 export async function lookAtCertificate(
@@ -14,5 +13,5 @@ export async function lookAtCertificate(
 ): Promise<void> {
   const { validTo, names } = await certificate();
   const days = (validTo - clock.now()) / DAY_MS;
-  conditions.report(certificateExpiring, days < CERTIFICATE_SOON_DAYS ? [{ args: { names, validTo, days } }] : []);
+  conditions.report(certificateExpiring, days < FIRST_DAYS ? [{ args: { names, validTo, days } }] : []);
 }

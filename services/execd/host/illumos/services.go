@@ -35,6 +35,9 @@ func (i *Host) Service(ctx context.Context, name, action string) error {
 	if action == "restart" && running {
 		return i.svcadm(ctx, name, "restart")
 	}
+	if action == "reload" && running {
+		return i.svcadm(ctx, name, "refresh")
+	}
 	if state == "maintenance" || action == "clear" && state == "degraded" {
 		if err := i.svcadm(ctx, name, "clear"); err != nil {
 			return err

@@ -31,6 +31,8 @@ func TestServicesOfIllumosInEveryState(t *testing.T) {
 		{"tracerd", "clear", "degraded", "clear, enable -rs"},
 		{"tracerd", "clear", "online", "enable -rs"},
 		{"tracerd", "stop", "maintenance", "disable -s"},
+		{"nginx", "reload", "online", "refresh"},
+		{"nginx", "reload", "maintenance", "clear, enable -rs"},
 	} {
 		machine, fakes := withFakes(t)
 		fakes.Put("state", c.state+"\n", 0o644)

@@ -248,6 +248,9 @@ func (l *Host) Service(ctx context.Context, name, action string) error {
 		}
 		action = "start"
 	}
+	if action == "reload" {
+		action = "reload-or-restart"
+	}
 	arguments := []string{action, unit}
 	if name == "execd" || name == "akd" {
 		// The one that asks, or this process itself: do not wait for our own end.
