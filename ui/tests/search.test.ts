@@ -16,8 +16,9 @@ const NO_SETTINGS: readonly (readonly [why: string, ...files: string[]])[] = [
   ['it is in several forms, which are found', 'forms/ScheduleFields'],
   ['it asks whether it is meant', 'forms/ConfirmByName', 'access/session/AskForPassword'],
   ['it signs in', 'access/session/SignInPage', 'access/sign-in-request', 'access/setup'],
-  ['it shows how to send or to use', 'access/inputs/Paste', 'access/command-line'],
+  ['it shows how to send or to use', 'analytics/sending', 'access/command-line'],
   ['it is about one alert', 'alerting/alerts'],
+  ['it is about one sender', 'system/status/SenderActions'],
   ['it is about one snapshot', 'storage/snapshots'],
   ['it chooses what is shown', 'system/logs', 'analytics/explore/QueryPage'],
 ];

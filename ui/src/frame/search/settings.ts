@@ -23,6 +23,7 @@ export const settings: readonly SettingRow[] = [
   row('tokens', 'API tokens', '/settings/tokens', 'access/tokens'),
   row('inputs', 'Inputs', '/settings/inputs', 'access/inputs/Inputs', 'access/inputs/InputCertificate'),
   row('firewall', 'From where services may be reached', '/settings/firewall', 'access/firewall'),
+  row('', 'Certificate of the web page', '/settings/certificate', 'access/certificate'),
   row('ssh-keys', 'Keys for ssh', '/settings/ssh', 'access/ssh/Ssh'),
   row('audit-retention', 'How much of the audit log is kept', '/settings/audit-proof', 'access/audit/Keeping'),
   row('audit-forwarding', 'Where the audit log is sent on', '/settings/audit-proof', 'access/audit/Forwarding'),
