@@ -275,6 +275,18 @@ func TestWhoIsLetIn(t *testing.T) {
 	if _, err := push(t, nowhere, key, order("a"), nil); code(err) != "unreachable" {
 		t.Errorf("nobody listens: %v", err)
 	}
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	saved := handshakeDeadline
+	handshakeDeadline = 100 * time.Millisecond
+	_, err = HostKey(t.Context(), "127.0.0.1", mute.Addr().(*net.TCPAddr).Port)
+	handshakeDeadline = saved
+	if code(err) != "unreachable" || !strings.Contains(err.Error(), "says nothing") {
+		t.Errorf("nobody says anything: %v", err)
+	}
 	seen, err := HostKey(context.Background(), to.Host, to.Port)
 	if err != nil || line(seen) != to.HostKey {
 		t.Errorf("its key: %v, %v", seen, err)

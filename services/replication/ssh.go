@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,9 @@ const (
 	beatMissed   = 45 * time.Second
 )
 
+// handshakeDeadline is long: a small machine that has just started takes its time for the keys.
+var handshakeDeadline = 40 * time.Second
+
 // HostKey asks a machine for its key, without signing in.
 func HostKey(ctx context.Context, host string, port int) (ssh.PublicKey, error) {
 	var seen ssh.PublicKey
@@ -41,7 +45,19 @@ func HostKey(ctx context.Context, host string, port int) (ssh.PublicKey, error) 
 	if seen != nil {
 		return seen, nil
 	}
-	return nil, err
+	return nil, unreachable(host, err)
+}
+
+// unreachable names the machine in what went wrong before anybody signed in.
+func unreachable(host string, err error) error {
+	var document problem.Document
+	switch {
+	case errors.As(err, &document):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return problem.New(http.StatusBadGateway, "unreachable", fmt.Sprintf("%s takes a connection and then says nothing.", host), "Does it let this appliance in, and does a firewall let the port through? If it has just started, ask again.")
+	}
+	return problem.New(http.StatusBadGateway, "unreachable", fmt.Sprintf("%s does not speak SSH as expected: %s.", host, reason(err)), "Is it the right port?")
 }
 
 func dial(ctx context.Context, to Address, config *ssh.ClientConfig) (*ssh.Client, error) {
@@ -52,7 +68,7 @@ func dial(ctx context.Context, to Address, config *ssh.ClientConfig) (*ssh.Clien
 	if err != nil {
 		return nil, problem.New(http.StatusBadGateway, "unreachable", fmt.Sprintf("%s cannot be reached: %s.", address, reason(err)), "Is it switched on, is the port the right one, and does a firewall let it through?")
 	}
-	_ = connection.SetDeadline(time.Now().Add(dialDeadline))
+	_ = connection.SetDeadline(time.Now().Add(handshakeDeadline))
 	config.User = to.User
 	conn, channels, requests, err := ssh.NewClientConn(connection, address, config)
 	if err != nil {
@@ -104,16 +120,13 @@ func Dial(ctx context.Context, to Address, key ssh.Signer) (*There, error) {
 		go there.beat()
 		return there, nil
 	}
-	var document problem.Document
 	switch {
-	case errors.As(err, &document):
-		return nil, err
 	case other != nil:
 		return nil, problem.New(http.StatusBadGateway, "host_key_changed", fmt.Sprintf("%s has another key than the one that was confirmed: %s instead of %s. Nothing was sent.", to.Host, ssh.FingerprintSHA256(other), ssh.FingerprintSHA256(wanted)), "If it was installed anew, confirm its new key. If not, something else answers at its address.")
 	case strings.Contains(err.Error(), "unable to authenticate"):
 		return nil, problem.New(http.StatusBadGateway, "login_refused", fmt.Sprintf("%s does not let “%s” in with this appliance's key.", to.Host, to.User), "Give it this appliance's public key: on a Cistern under Replication, Senders; elsewhere in the user's authorized_keys.")
 	}
-	return nil, problem.New(http.StatusBadGateway, "unreachable", fmt.Sprintf("%s does not speak SSH as expected: %s.", to.Host, reason(err)), "Is it the right port?")
+	return nil, unreachable(to.Host, err)
 }
 
 // algorithmsOf are the signatures that a key of this type is used with.

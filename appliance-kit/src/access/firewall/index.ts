@@ -37,7 +37,7 @@ export const firewallDomain = domain({
   topics: ['firewall'],
   settings: [guarded],
   create: (parts: Parts) => {
-    const { conditions, settings, setup, onInputsChanged } = parts;
+    const { conditions, settings, setup, onInputsChanged, onReplicationPort } = parts;
     // Decided before the first set-up can end.
     const wasSetUp = setup.completed();
     const firewall = new Firewall({
@@ -46,6 +46,7 @@ export const firewallDomain = domain({
       kept: () => settings.get(guarded) === true || settings.set(guarded, true),
     });
     onInputsChanged(() => firewall.follow());
+    onReplicationPort(() => firewall.follow());
     /** What was on when the rules were last made to follow. */
     let followed = '';
     return {

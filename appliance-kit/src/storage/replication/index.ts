@@ -1,6 +1,7 @@
 // Replication: to other pools and machines, and from them to here.
 import type { AuditDomain } from '../../access/audit/index.ts';
 import type { AlertsDomain } from '../../alerting/alerts/index.ts';
+import { logFailure } from '../../base/problems/log-failure.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
 import type { JobsDomain } from '../../jobs/index.ts';
 import type { DatasetsDomain } from '../datasets/index.ts';
@@ -16,6 +17,8 @@ export interface ReplicationDomain {
   readonly replications: Replications;
   /** Where replications are taken in; null: nowhere. */
   readonly replicationPort: () => number | null;
+  /** Called when that changes, which is answered once it has ended; what it throws is logged. */
+  readonly onReplicationPort: (run: () => Promise<void>) => void;
 }
 
 export const replicationDomain = domain({
@@ -27,7 +30,7 @@ export const replicationDomain = domain({
   alertClasses,
   migrations,
   create: (parts: Kernel & AuditDomain & JobsDomain & AlertsDomain & DatasetsDomain) => {
-    const { platform, config, datasets, datasetConditions, conditions } = parts;
+    const { platform, config, log, datasets, datasetConditions, conditions } = parts;
     const senders = new ReplicationSenders(parts);
     const replications = new Replications({ ...parts, senders });
     datasets.onMoved((from, to) => replications.moved(from, to));
@@ -46,6 +49,12 @@ export const replicationDomain = domain({
       provides: {
         replications,
         replicationPort: () => (senders.all().length === 0 ? null : CISTERN_PORT),
+        onReplicationPort: (run) => {
+          senders.portChanged = () =>
+            run().catch((error: unknown) =>
+              logFailure(log, 'a change of the replication port was not followed', error),
+            );
+        },
       } satisfies ReplicationDomain,
       settingsParts: replicationParts(replications, senders),
       handlers: replicationRoutes({ replications, senders, platform }),

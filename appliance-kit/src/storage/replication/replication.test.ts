@@ -175,8 +175,14 @@ test('senders: who may replicate to here, and below what', async (t) => {
   assert.equal((await on.client.get('/api/datasets/tank%2Fcopies')).body.quota.bytes, quotaBytes);
   assert.equal((await add({ under: 'tank/copies' })).body.errors[0].path, '/publicKey');
   assert.equal((await on.client.get('/api/replication-senders')).body.accepting.port, 8022);
+  // Whoever was let in reaches it as soon as that is answered.
+  const ports = async () =>
+    (await on.client.get('/api/firewall')).body.services.find(({ name }: { name: string }) => name === 'replication')
+      ?.ports;
+  assert.deepEqual(await ports(), [{ protocol: 'tcp', port: 8022 }]);
   assert.equal((await on.client.delete(`/api/replication-senders/${made.body.id}`)).status, 204);
   assert.equal((await on.client.get('/api/replication-senders')).body.accepting.port, 0);
+  assert.deepEqual(await ports(), []);
 });
 
 test('how long a failure waits', () => {

@@ -31,6 +31,8 @@ export class ReplicationSenders {
   readonly #parts: Parts;
   /** Called when what a dataset may be used for has changed. */
   changed: (dataset: string) => Promise<void> = async () => {};
+  /** Called when replications are taken in from now on, or no longer; what it throws is logged. */
+  portChanged: () => Promise<void> = async () => {};
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -95,6 +97,8 @@ export class ReplicationSenders {
       await this.configure().catch(() => {});
       throw error;
     }
+    // Whoever was let in can come as soon as this is answered.
+    await this.portChanged();
     audit.record(caller, 'replication.sender-add', input.name, null, input);
     return this.all().find((one) => one.id === id) as Sender;
   }
@@ -107,5 +111,6 @@ export class ReplicationSenders {
     audit.record(caller, 'replication.sender-remove', found.name, found, null);
     await this.configure();
     await this.changed(found.under);
+    await this.portChanged();
   }
 }
