@@ -9,7 +9,7 @@
 # same time are kept apart by a lock. Older keys of the same stage are removed after KEEP_STAGES newer ones.
 
 CISTERN_CACHE=${CISTERN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cistern}
-KEEP_STAGES=2
+KEEP_STAGES=${CISTERN_KEEP_STAGES:-2} # more of them where several work trees are built beside each other
 
 say() { printf '%s  %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 
