@@ -178,7 +178,7 @@ if (wantsVariant(silent))
     await setUpToPool(machine);
     const api = await apiOf(machine);
     // The clock is moved below; nothing may set it back meanwhile.
-    await machine.sh('systemctl stop systemd-timesyncd');
+    await machine.sh('systemctl stop chrony');
     watch.expect(/^kernel: ipmi_si /);
     const now = async () => (await api.get<Hardware>('GET', '/api/hardware')).controller;
     const alert = async () =>
