@@ -5,6 +5,7 @@ import { setUp } from '../stack/api.ts';
 import { until } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
 import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { latencies } from './load.ts';
 
 let stack: Stack;
 let someone: Person;
@@ -59,4 +60,15 @@ test('a chart says since when its sender sent nothing, and no longer when someth
   await lookAt(page, 'chart-silent');
   sending = setInterval(() => void send().catch(() => {}), 500);
   await silent.waitFor({ state: 'detached' });
+});
+
+test('a heatmap says since when there were no events', async (t) => {
+  await stack.import(latencies('kettle_boil_seconds', 60, { host: 'kettle' }));
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics%2Fexplore%3Fmetric%3Dkettle_boil_seconds');
+  await signInBy(page);
+  await page.getByText(/^No events since \d\d:\d\d:\d\d$/).waitFor();
+  await page.getByLabel('Time range').selectOption('60');
+  await page.getByRole('button', { name: 'Pause' }).click();
+  // Of a time that has been no more events can come.
+  await page.getByText(/^No events since/).waitFor({ state: 'detached' });
 });

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -44,6 +44,14 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** What a part wrote last: of a connection that was cut only nginx may know why. */
+const lastOf = (part: string) =>
+  readFileSync(stack.logFile, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith(part))
+    .slice(-50)
+    .join('\n');
+
 for (const role of ['nobody', 'writer', 'viewer', 'operator', 'administrator'] as const) {
   test(`as ${role} (seed ${SEED})`, async () => {
     const headers: string[] = [];
@@ -68,7 +76,7 @@ for (const role of ['nobody', 'writer', 'viewer', 'operator', 'administrator'] a
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
     const [code] = (await once(child, 'close')) as [number | null];
-    assert.equal(code, 0, said.slice(-60_000));
+    assert.equal(code, 0, `${said.slice(-60_000)}\nnginx:\n${lastOf('nginx')}`);
     assert.match(said, /Tested|generated/i, said.slice(-2000));
     // Whoever is an administrator may have ended the session.
     const session = await api.get<{ user: unknown }>('GET', '/api/session');

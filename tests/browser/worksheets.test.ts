@@ -264,6 +264,16 @@ test('compared with the day before: what was there then is dashed, at its own he
     .waitFor();
   await until('the day before is drawn above', async () => (await high()) > 200);
   await lookAt(page, 'analytics-compared');
+  // In Explore too, and it is in the address.
+  await page.goto(`${stack.url}/analytics/explore?metric=bench_compared`);
+  await page.getByLabel('Compare with').selectOption('day');
+  const legend = page.getByRole('list', { name: /^Legend of/ }).getByText('Total, the day before');
+  await legend.waitFor();
+  assert.match(page.url(), /compare=day/);
+  await page.reload();
+  await legend.waitFor();
+  await page.getByLabel('Compare with').selectOption('');
+  await legend.waitFor({ state: 'detached' });
 });
 
 async function saved(page: Page, what: () => Promise<void>): Promise<{ name: string; content: Buffer }> {

@@ -177,8 +177,6 @@ if (wantsVariant(silent))
     await machine.waitForSsh(300);
     await setUpToPool(machine);
     const api = await apiOf(machine);
-    // The clock is moved below; nothing may set it back meanwhile.
-    await machine.sh('systemctl stop systemd-timesyncd');
     watch.expect(/^kernel: ipmi_si /);
     const now = async () => (await api.get<Hardware>('GET', '/api/hardware')).controller;
     const alert = async () =>
@@ -207,8 +205,8 @@ if (wantsVariant(silent))
     const began = Date.now();
     await api.get('GET', '/api/hardware');
     assert.ok(Date.now() - began < 10_000, 'the page does not wait for it');
-    await machine.sh('date -s "+16 minutes" >/dev/null');
-    const raised = await until('it is an alert', 120, alert, 1000);
+    // A quarter of an hour by the monotonic clock, which no setting of the clock moves.
+    const raised = await until('it is an alert', 1_000, alert, 5_000);
     assert.match(raised.text, /did not answer (within 90 seconds|the system's driver in time)/);
 
     // Asked again at once by a start of akd, instead of after the rest that one gets which took so long.

@@ -5,7 +5,7 @@ import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { Failure, problemIn } from '../src/api/problem.ts';
 import { Renewal, type Shown, shownOf } from '../src/api/renewal.ts';
 import { selectorsIn } from '../src/charts/selectors.ts';
-import { isFlat, silentSince, stoppedAt } from '../src/charts/silent.ts';
+import { eventlessSince, isFlat, silentSince, stoppedAt } from '../src/charts/silent.ts';
 
 const AT = 1_800_000_000_000;
 const one = (readAt: number, wanted: boolean, key = 'a'): Shown => ({ key, readAt: AT + readAt, wanted });
@@ -85,6 +85,10 @@ test('data has stopped when its last value is five of its own distances old, and
   const two = frame(1, 1, 2, 3, ...nothing(20));
   const other = { labels: { a: 'b' }, values: new Float64Array(23).fill(1) };
   assert.equal(silentSince({ ...two, lines: [...two.lines, other] }), null, 'another line goes on');
+  const bin = { at: Int32Array.of(1), counts: Float64Array.of(1), total: 1 };
+  const heatmap = (...columns: (typeof bin | null)[]) => ({ start: 1000, step: 1, columns });
+  assert.equal(eventlessSince(heatmap(bin, bin, bin, ...nothing(5))), null);
+  assert.equal(eventlessSince(heatmap(bin, bin, bin, ...nothing(6))), 1002);
 });
 
 test('a chart that is flat has stopped when its samples have, which came at their own distances', () => {

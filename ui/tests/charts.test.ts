@@ -7,6 +7,7 @@ import { beyondLimit, cellsOf, extentOf, mergeBins, onEdge, quantileOf } from '.
 import { csv } from '../src/charts/download.ts';
 import { gapsOf } from '../src/charts/gaps.ts';
 import { Colours, lastValue, linesOf, statsOf, within } from '../src/charts/lines.ts';
+import { groupInWords, groupsOf } from '../src/charts/marks.ts';
 import { linearTicks, logTicks } from '../src/charts/units.ts';
 
 const ONE = 1 + 90 * 128; // the bin [1, 1.1)
@@ -216,4 +217,29 @@ test('a gap is where nothing was measured, not where nothing happened, nor what 
   assert.deepEqual(gapsOf(frame(1, [null, null]), measured(1, 1000, [])), []);
   // What was measured is there, whatever is known of the events.
   assert.deepEqual(gapsOf(frame(1, [bins, bins]), measured(1, 1000, [nan, nan])), []);
+});
+
+test('more than fifty marks in view become counted groups; nothing is lost, and the worst shows', () => {
+  const marks = Array.from({ length: 60 }, (_, i) => ({
+    ...{
+      time: 100 + i,
+      severity: i === 30 ? ('critical' as const) : ('info' as const),
+      kind: i % 4 ? 'alert' : 'snapshot',
+    },
+    title: `mark ${i}`,
+  }));
+  const fifty = groupsOf(marks.slice(0, 50), 0, 1000, 20);
+  assert.deepEqual([fifty.length, groupInWords(fifty[3] as (typeof fifty)[0])], [50, 'mark 3']);
+  const groups = groupsOf(marks.toReversed(), 0, 1000, 20);
+  assert.deepEqual(
+    groups.map(({ time, last, severity, marks: all }) => [time, last, severity, all.length]),
+    [
+      [100, 120, 'info', 21],
+      [121, 141, 'critical', 21],
+      [142, 159, 'info', 18],
+    ],
+  );
+  assert.equal(groupInWords(groups[0] as (typeof groups)[0]), '21 events: 15 alerts, 6 snapshots');
+  // What is out of sight counts for nothing: closer, each is seen.
+  assert.equal(groupsOf(marks, 110, 120, 20).length, 11);
 });

@@ -17,12 +17,14 @@ test('what is shown survives the way through the address', () => {
     limit: 1.5,
     scale: 'log' as const,
     trim: 0.01,
+    compare: 'week' as const,
   };
   assert.deepEqual(readView(new URLSearchParams(writeView(view).toString())), view);
 });
 
 test('an address that makes no sense shows something sensible', () => {
-  const view = read('metric=a&range=-5&end=x&limit=&scale=odd&trim=9');
+  const view = read('metric=a&range=-5&end=x&limit=&scale=odd&trim=9&compare=year');
+  assert.equal(view.compare, undefined);
   assert.equal(view.range, 10);
   assert.equal(view.end, null);
   assert.equal(view.limit, undefined);

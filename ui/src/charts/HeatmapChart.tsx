@@ -25,6 +25,7 @@ import { Plot } from './Plot.tsx';
 import { PlotNote } from './PlotNote.tsx';
 import { heatmapImage, paintHeatmap } from './paintHeatmap.ts';
 import type { Pen, PlotMark } from './pen.ts';
+import { SilentNote } from './SilentNote.tsx';
 import type { Figure } from './units.ts';
 
 export interface HeatmapChartProps {
@@ -50,6 +51,8 @@ export interface HeatmapChartProps {
   /** The columns in which nothing was measured: see gaps.ts. */
   readonly gaps: readonly (readonly [number, number])[];
   readonly marks: readonly PlotMark[];
+  /** Since when nothing has come, seconds, and what; left out: it goes on, or is not live. */
+  readonly silent?: { readonly since: number | null; readonly of: 'data' | 'events' };
   readonly empty: string;
   readonly canvasRef?: (canvas: HTMLCanvasElement | null) => void;
 }
@@ -175,6 +178,7 @@ export function HeatmapChart(props: HeatmapChartProps) {
         >
           <PlotNote reading={frame === undefined} empty={seen.total === 0 ? props.empty : null} />
         </Plot>
+        {props.silent !== undefined && <SilentNote {...props.silent} />}
         {frame !== undefined && <Legend title={title} items={items} cursor={cursor} dark={dark} />}
       </div>
       <Distribution

@@ -5,9 +5,11 @@ import { useDark } from '../theme/theme.ts';
 import { useAxis } from './axis.ts';
 import { type Box, boxOf } from './box.ts';
 import { LimitHandle } from './LimitHandle.tsx';
+import { groupInWords } from './marks.ts';
 import {
   BOTTOM,
   LEFT,
+  markGroups,
   type Pen,
   type PlotMark,
   paintCursor,
@@ -116,10 +118,12 @@ export function Plot(props: PlotProps) {
       if (cursor === null || cursor < start || cursor > end) return;
       paintCursor(pen, cursor);
       const near = ((end - start) / pen.innerWidth) * 6;
-      const found = latest.current.marks.filter((mark) => Math.abs(mark.time - cursor) <= near).slice(0, 4);
+      const found = markGroups(pen, latest.current.marks)
+        .filter(({ time, last }) => cursor >= time - near && cursor <= last + near)
+        .slice(0, 4);
       if (words && found.length > 0) {
         words.hidden = false;
-        words.textContent = found.map(({ title }) => title).join('\n');
+        words.textContent = found.map(groupInWords).join('\n');
         words.style.left = `${Math.min(pen.x(cursor) + 8, width - 190)}px`;
       }
     };

@@ -2,7 +2,6 @@
 import { useCallback, useMemo } from 'react';
 import type { SeriesFrame } from '../api/columns.ts';
 import { useDark } from '../theme/theme.ts';
-import { asOf } from '../words/format.ts';
 import { useAxis, useCursor, useSettled } from './axis.ts';
 import { Legend, type LegendItem } from './Legend.tsx';
 import { type Lines, lastValue } from './lines.ts';
@@ -10,6 +9,7 @@ import { Plot } from './Plot.tsx';
 import { PlotNote } from './PlotNote.tsx';
 import { paintLines } from './paintLines.ts';
 import type { Pen, PlotMark } from './pen.ts';
+import { SilentNote } from './SilentNote.tsx';
 import type { Figure } from './units.ts';
 import { useSilent } from './useSilent.ts';
 
@@ -115,11 +115,7 @@ export function SeriesChart(props: SeriesChartProps) {
       >
         <PlotNote reading={props.reading} empty={(lines?.all.length ?? 0) === 0 ? props.empty : null} />
       </Plot>
-      {silent !== null && (
-        <p role="status" className="cistern-silent">
-          No data since {asOf(silent * 1000, Date.now())}
-        </p>
-      )}
+      <SilentNote since={silent} of="data" />
       <Legend
         title={title}
         items={items}

@@ -1,4 +1,5 @@
 // What is drawn on every chart over time whatever it shows: its geometry, the time axis, marks, the limit line, the cursor.
+import { groupsOf, type MarkGroup } from './marks.ts';
 import { type ChartColours, chartColours } from './palette.ts';
 import { timeTicks } from './units.ts';
 
@@ -86,25 +87,42 @@ export function paintTimeAxis(pen: Pen): void {
   }
 }
 
+/** Pixels that a number of marks takes above the chart. */
+const GROUP_WIDTH = 24;
+
+/** What is marked, as it is drawn on this chart: each by itself, or many in groups. */
+export function markGroups(pen: Pen, marks: readonly PlotMark[]): MarkGroup[] {
+  const { start, end, innerWidth } = pen;
+  return groupsOf(marks, start, end, ((end - start) / innerWidth) * GROUP_WIDTH);
+}
+
 export function paintMarks(pen: Pen, marks: readonly PlotMark[]): void {
   const { context, width, colours, left, top, start, end } = pen;
+  const colourOf = ({ severity }: Pick<PlotMark, 'severity'>) =>
+    severity === 'info' ? colours.mark : colours[severity];
   for (const mark of marks) {
-    if ((mark.endTime ?? mark.time) < start || mark.time > end) continue;
+    if (mark.endTime === null || mark.endTime < start || mark.time > end) continue;
     const from = Math.max(pen.x(mark.time), left);
-    const colour = mark.severity === 'info' ? colours.mark : colours[mark.severity];
-    context.fillStyle = colour;
-    context.strokeStyle = colour;
-    if (mark.endTime !== null) {
-      const until = Math.min(pen.x(mark.endTime), width - RIGHT);
-      context.fillRect(from, top - 5, Math.max(1, until - from), 3);
-    }
-    if (mark.time < start) continue;
+    const until = Math.min(pen.x(mark.endTime), width - RIGHT);
+    context.fillStyle = colourOf(mark);
+    context.fillRect(from, top - 5, Math.max(1, until - from), 3);
+  }
+  for (const group of markGroups(pen, marks)) {
+    const from = Math.max(pen.x(group.time), left);
+    context.fillStyle = colourOf(group);
+    context.strokeStyle = colourOf(group);
     context.lineWidth = 1;
     context.globalAlpha = 0.7;
     context.setLineDash([2, 3]);
     vertical(pen, from);
     context.setLineDash([]);
     context.globalAlpha = 1;
+    if (group.marks.length > 1) {
+      context.textAlign = 'left';
+      context.textBaseline = 'bottom';
+      context.fillText(String(group.marks.length), from - 1, top - 1);
+      continue;
+    }
     context.beginPath();
     context.moveTo(from - 5, top - 9);
     context.lineTo(from + 5, top - 9);

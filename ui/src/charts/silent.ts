@@ -1,16 +1,25 @@
 // Whether what a live chart shows has stopped: its last value is further from the end of what was read than its values are
 // from each other. Compared with what was read, and not with the clock: a page that slept claims nothing.
-import type { SeriesFrame } from '../api/columns.ts';
+import type { BinsFrame, SeriesFrame } from '../api/columns.ts';
 
 const STEPS = 5;
 const SECONDS = 5;
 
 /** The time of the last value of all, in seconds; null: it has not stopped, or never had one. */
 export function silentSince({ start, step, count, lines }: SeriesFrame): number | null {
+  return lastOf(start, step, count, (i) => lines.some(({ values }) => !Number.isNaN(values[i] as number)));
+}
+
+/** The same of a heatmap: the time of its last events. */
+export function eventlessSince({ start, step, columns }: BinsFrame): number | null {
+  return lastOf(start, step, columns.length, (i) => columns[i] !== null);
+}
+
+function lastOf(start: number, step: number, count: number, there: (i: number) => boolean): number | null {
   const distances: number[] = [];
   let last = -1;
   for (let i = 0; i < count; i += 1) {
-    if (lines.every(({ values }) => Number.isNaN(values[i] as number))) continue;
+    if (!there(i)) continue;
     if (last >= 0) distances.push(i - last);
     last = i;
   }

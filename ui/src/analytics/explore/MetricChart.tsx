@@ -77,6 +77,7 @@ export function MetricChart(props: {
     unit: unit + (perSecond ? '/s' : ''),
     ...(metric.type === 'histogram' && { display: 'heatmap' }),
     ...(line !== undefined && { limit: line }),
+    ...(view.compare !== undefined && { compare: view.compare }),
   };
   const free = [...(labels ?? [])].filter(([label]) => !view.filters.some(([name]) => name === label));
   const chart: Chart = {
@@ -219,6 +220,22 @@ export function MetricChart(props: {
             </Control>
           </>
         )}
+        <Control label="Compare with">
+          {(id) => (
+            <FormSelect
+              id={id}
+              value={view.compare ?? ''}
+              onChange={(_event, chosen) => {
+                const { compare: _, ...rest } = view;
+                change(chosen === '' ? rest : { ...rest, compare: chosen as 'day' | 'week' });
+              }}
+            >
+              <FormSelectOption value="" label="nothing" />
+              <FormSelectOption value="day" label="the day before" />
+              <FormSelectOption value="week" label="the week before" />
+            </FormSelect>
+          )}
+        </Control>
         <LimitField limit={line} unit={unit} change={(limit) => change({ ...view, limit })} />
         {view.filters.map(([label, value]) => (
           <Label

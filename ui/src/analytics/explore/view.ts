@@ -12,6 +12,8 @@ export interface View {
   readonly limit: number | undefined;
   readonly scale: 'log' | 'linear' | 'auto';
   readonly trim: number;
+  /** The same time a day or a week before is drawn too. */
+  readonly compare?: 'day' | 'week';
   /** Each series is drawn, however many there are. */
   readonly every?: boolean;
   /** What is marked of a heatmap. */
@@ -31,6 +33,7 @@ function number(text: string | null): number | undefined {
 export function readView(query: URLSearchParams): View {
   const scale = query.get('scale');
   const box = readBox(query.get('box'));
+  const compare = query.get('compare');
   return {
     metric: query.get('metric') ?? '',
     by: query.get('by') ?? '',
@@ -41,6 +44,7 @@ export function readView(query: URLSearchParams): View {
     scale: scale === 'log' || scale === 'linear' ? scale : 'auto',
     ...(query.get('every') === '1' && { every: true }),
     ...(box !== undefined && { box }),
+    ...((compare === 'day' || compare === 'week') && { compare }),
     trim: Math.min(Math.max(number(query.get('trim')) ?? 0, 0), 0.5),
   };
 }
@@ -55,6 +59,7 @@ export function writeView(view: View): URLSearchParams {
   if (view.limit !== undefined) query.set('limit', String(view.limit));
   if (view.scale !== 'auto') query.set('scale', view.scale);
   if (view.trim > 0) query.set('trim', String(view.trim));
+  if (view.compare) query.set('compare', view.compare);
   if (view.every) query.set('every', '1');
   if (view.box !== undefined) query.set('box', writeBox(view.box));
   return query;

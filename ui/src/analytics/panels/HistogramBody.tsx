@@ -10,6 +10,7 @@ import { gapsOf } from '../../charts/gaps.ts';
 import { HeatmapChart, useSeen } from '../../charts/HeatmapChart.tsx';
 import { overSentence } from '../../charts/overLimit.ts';
 import type { PlotMark } from '../../charts/pen.ts';
+import { eventlessSince, silentSince } from '../../charts/silent.ts';
 import { figureOf } from '../../charts/units.ts';
 import { useDark } from '../../theme/theme.ts';
 import { percent } from '../../words/format.ts';
@@ -55,6 +56,13 @@ export function HistogramBody(props: {
     () => (frame === undefined || measured.data === undefined ? [] : gapsOf(frame, measured.data)),
     [frame, measured.data],
   );
+  const live = settled.end === null;
+  // Where the counts of seconds without events are known, those are data.
+  const since = useMemo(() => {
+    if (!live || frame === undefined) return null;
+    if (props.measured === null) return eventlessSince(frame);
+    return measured.data === undefined ? null : silentSince(measured.data);
+  }, [live, frame, measured.data, props.measured]);
   const figure = useMemo(() => figureOf(unit, false), [unit]);
   const compare = useMemo(
     () =>
@@ -128,6 +136,7 @@ export function HistogramBody(props: {
           quantiles={chart.quantiles ?? NO_QUANTILES}
           onLimit={(next) => change(changed(chart, { limit: next }), false)}
           marks={props.marks}
+          silent={{ since, of: props.measured === null ? 'events' : 'data' }}
           empty={props.empty}
           canvasRef={(element) => {
             canvas.current = element;
