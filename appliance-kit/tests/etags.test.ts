@@ -37,7 +37,7 @@ const recording = {
   ...{ description: '', enabled: true },
 };
 const objective = {
-  ...{ name: 'Quick', selector: 'latency', limit: 0.3, unit: 's', targetPercent: 99, periodDays: 28 },
+  ...{ name: 'Quick', selector: 'latency', limit: 0.3, unit: 's', targetPercent: 99, periodDays: 28, population: '' },
 };
 const agent = { enabled: false, sources: [], user: '', authProtocol: 'SHA', contact: '', location: '' };
 const kept = { rawSeconds: 86_400, minuteSeconds: 864_000, hourSeconds: 8_640_000 };

@@ -3900,6 +3900,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/objectives/{id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Its period window by window, beside the one before; by its limit, or by another one
+         * @description Needs: viewer.
+         */
+        get: operations["reportObjective"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/bundles": {
         parameters: {
             query?: never;
@@ -7141,6 +7161,8 @@ export interface components {
             /** @description how much of what was measured has to be under the limit */
             targetPercent: number;
             periodDays: number;
+            /** @description PromQL with one value: of how many it is told how many were beyond the limit, as people; empty: of what was measured */
+            population: string;
             standing: components["schemas"]["ObjectiveStanding"] | null;
             error: string | null;
         };
@@ -7155,6 +7177,38 @@ export interface components {
             /** @description how much of what was measured has to be under the limit */
             targetPercent: number;
             periodDays: number;
+            /** @description PromQL with one value: of how many it is told how many were beyond the limit, as people; empty: of what was measured */
+            population: string;
+        };
+        ObjectivePeriod: {
+            /** @description seconds since the epoch */
+            start: number;
+            count: number;
+            over: number;
+            perThousand: number | null;
+        };
+        ObjectiveReport: {
+            limit: number;
+            standing: components["schemas"]["ObjectiveStanding"];
+            /** @description seconds since the epoch */
+            end: number;
+            stepSeconds: number;
+            /** @description those of the period in which something was measured; each begins at its time */
+            windows: {
+                /** @description seconds since the epoch */
+                time: number;
+                count: number;
+                over: number;
+                within: number;
+            }[];
+            period: components["schemas"]["ObjectivePeriod"];
+            before: components["schemas"]["ObjectivePeriod"];
+            population: {
+                /** @description seconds since the epoch */
+                time: number;
+                value: number;
+            }[];
+            populationError: string | null;
         };
         ObjectiveStanding: {
             /** @description ISO 8601 time in UTC */
@@ -7175,6 +7229,8 @@ export interface components {
             warnings: string[];
             burns: {
                 seconds: number;
+                /** @description not under the limit in this time */
+                over: number;
                 rate: number | null;
             }[];
         };
@@ -23712,6 +23768,75 @@ export interface operations {
             };
             /** @description It has another ETag than If-Match names: `edit_conflict` */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportObjective: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ObjectiveReport"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -30,6 +30,7 @@ export const objectivesDomain = domain({
         createObjective: ({ body, caller }) => objectives.create(caller, body),
         getObjective: ({ params }) => objectives.get(params.id),
         updateObjective: ({ params, body, caller }) => objectives.update(caller, params.id, body),
+        reportObjective: ({ params, query }) => objectives.report(params.id, query.limit),
         deleteObjective: ({ params, caller }) => {
           objectives.remove(caller, params.id);
           return undefined;

@@ -7,7 +7,7 @@ import { burning, FAST, SLOW, standingOf } from './standing.ts';
 
 const input: ObjectiveInput = {
   ...{ name: 'Checkout is quick', selector: '{__name__="checkout.time"}', limit: 0.3, unit: 's' },
-  ...{ targetPercent: 99, periodDays: 28 },
+  ...{ targetPercent: 99, periodDays: 28, population: '' },
 };
 const DAY = 86_400;
 
@@ -101,6 +101,52 @@ test('a budget that is used up fast is an alert with the sentence, until the las
   assert.ok(!(await active(on)).includes('objective.burning'));
 });
 
+test('a report has the period beside the one before, by any limit, and of a population', async (t) => {
+  const on = await bench(t);
+  await on.client.setUp();
+  const store = await storaged(t, on);
+  await store.import([
+    requests(on, 40 * DAY, 88_700, 11_300),
+    requests(on, 20 * DAY, 400, 100),
+    requests(on, 3 * DAY, 87_500, 12_000),
+    { name: 'customers', labels: {}, time: Math.floor(on.clock.now() / 1000) - 60, value: 2_000 },
+  ]);
+  const { id } = (await on.client.post('/api/objectives', input)).body;
+  const path = `/api/objectives/${id}`;
+  const report = (await on.client.get(`${path}/report`)).body;
+  assert.equal(report.standing.sentence, (await on.client.get(path)).body.standing.sentence);
+  assert.equal(report.stepSeconds, 7200);
+  assert.deepEqual(
+    report.windows.map(({ count, over }: { count: number; over: number }) => [count, over]),
+    [
+      [500, 100],
+      [99_500, 12_000],
+    ],
+  );
+  assert.deepEqual([report.period.count, report.period.over, report.period.perThousand], [100_000, 12_100, 121]);
+  assert.deepEqual([report.before.count, report.before.over, report.before.perThousand], [100_000, 11_300, 113]);
+  assert.deepEqual(report.population, []);
+  // Another limit is not saved.
+  const moved = (await on.client.get(`${path}/report?limit=0.5`)).body;
+  assert.deepEqual([moved.limit, moved.period.over, moved.before.over], [0.5, 0, 0]);
+  assert.match(moved.standing.sentence, /^99 % under 500 ms in 28 days: 100 %/);
+  assert.equal((await on.client.get(path)).body.limit, 0.3);
+  assert.equal((await on.client.get(`${path}/report?limit=x`)).status, 400);
+  assert.equal((await on.client.get('/api/objectives/ob-none/report')).status, 404);
+
+  const refused = await on.client.put(path, { ...input, population: 'sum(' });
+  assert.deepEqual([refused.status, refused.body.errors?.[0].path], [400, '/population']);
+  const several = { ...input, population: 'label_replace(vector(1), "a", "b", "", "") or vector(2)' };
+  assert.match((await on.client.put(path, several)).body.errors[0].message, /has 2 values at once; put sum/);
+  await on.client.put(path, { ...input, population: 'sum(customers)' });
+  const people = (await on.client.get(`${path}/report`)).body;
+  assert.equal(people.period.perThousand, 6_050, '12,100 of 2,000');
+  assert.equal(people.before.perThousand, null, 'nobody knows how many there were');
+  assert.deepEqual(people.population.at(-1)?.value, 2_000);
+  await store.stop();
+  assert.equal((await on.client.get(`${path}/report`)).status, 503);
+});
+
 test('a burn needs both of its times, and a period that is as long', () => {
   const counted = (...windows: [ago: number, count: number, over: number][]) => ({
     windows: windows.map(([ago, count, over]) => ({ time: 1_000_000 - ago, count, over, within: 0 })),
@@ -126,6 +172,9 @@ test('a burn needs both of its times, and a period that is as long', () => {
     [null, true],
     'nothing was measured',
   );
+  // All of nine are too slow: too few to tell.
+  assert.equal(burning(standing([1800, 0, 0], [200, 9, 9]), FAST, 28), undefined);
+  assert.deepEqual(burning(standing([1800, 0, 0], [200, 10, 10]), FAST, 28), FAST[0]);
   const nearly = standing([300, 1_000_000, 10_001]);
   assert.match(nearly.sentence, /: 98\.99 %; 10,001 of 1,000,000 too slow, 1 over budget/);
 });

@@ -4,10 +4,11 @@ import type { Clock } from '../../base/clock.ts';
 import { fail, ProblemError } from '../../base/problems/problem.ts';
 import type { Caller } from '../../http/gate/caller.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
-import type { Storaged } from '../../peers/storaged.ts';
+import { ExpressionError, type Storaged } from '../../peers/storaged.ts';
 import type { Database } from '../../state/database.ts';
 import { newId } from '../../state/id.ts';
-import type { Objective, ObjectiveInput, ObjectiveStanding } from './schema.ts';
+import { reportOf } from './report.ts';
+import type { Objective, ObjectiveInput, ObjectiveReport, ObjectiveStanding } from './schema.ts';
 import { LONGEST, SLOT, standingOf, startOf } from './standing.ts';
 
 /** Each is two questions a minute about up to a year. */
@@ -18,7 +19,7 @@ export interface ObjectiveParts {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly changes: Changes;
-  readonly storaged: Pick<Storaged, 'over' | 'checkSelector'>;
+  readonly storaged: Pick<Storaged, 'over' | 'checkSelector' | 'query' | 'queryRange'>;
 }
 
 interface Measured {
@@ -53,15 +54,34 @@ export class Objectives {
   }
 
   /** Throws what is wrong with it. */
-  async check({ selector }: ObjectiveInput): Promise<void> {
+  async check({ selector, population }: ObjectiveInput): Promise<void> {
+    const { storaged } = this.#parts;
     try {
-      await this.#parts.storaged.checkSelector(selector);
+      await storaged.checkSelector(selector);
     } catch (error) {
       const wrong =
         error instanceof ProblemError ? error.problem.errors?.find(({ path }) => path === '/selector') : undefined;
       if (wrong === undefined) throw error;
       throw fail('invalid_request', `The selector cannot be understood: ${wrong.message}.`, undefined, [wrong]);
     }
+    if (population === '') return;
+    const refuse = (message: string) =>
+      fail('invalid_request', `The population cannot be told: ${message}.`, undefined, [
+        { path: '/population', message },
+      ]);
+    try {
+      const found = await storaged.query(population);
+      if (found.length > 1) throw refuse(`it has ${found.length} values at once; put sum(…) around it`);
+    } catch (error) {
+      throw error instanceof ExpressionError ? refuse(error.message) : error;
+    }
+  }
+
+  /** Its period by its limit, or by another one: nothing is saved. */
+  report(id: string, limit: number | undefined): Promise<ObjectiveReport> {
+    const { clock, storaged } = this.#parts;
+    const input = this.#input(id);
+    return reportOf(storaged, { ...input, limit: limit ?? input.limit }, clock.now());
   }
 
   async create(caller: Caller, input: ObjectiveInput, id = newId('ob', this.#parts.clock.now())): Promise<Objective> {

@@ -19,6 +19,11 @@ const objective = {
     description: 'how much of what was measured has to be under the limit',
   }),
   periodDays: Type.Integer({ minimum: 1, maximum: 366 }),
+  population: Type.String({
+    maxLength: 4096,
+    description:
+      'PromQL with one value: of how many it is told how many were beyond the limit, as people; empty: of what was measured',
+  }),
 };
 
 export const ObjectiveInput = component('ObjectiveInput', objective);
@@ -38,6 +43,7 @@ export const ObjectiveStanding = component('ObjectiveStanding', {
   burns: Type.Array(
     closed({
       seconds: Count,
+      over: Type.Number({ minimum: 0, description: 'not under the limit in this time' }),
       rate: nullable(Type.Number({ minimum: 0, description: '1: the budget lasts exactly for the period' })),
     }),
   ),
@@ -52,3 +58,34 @@ export const Objective = component('Objective', {
   error: nullable(Type.String({ description: 'why it could not be measured last; the standing is older' })),
 });
 export type Objective = Static<typeof Objective>;
+
+export const ReportQuery = closed({
+  limit: Type.Optional(Type.Number({ description: 'instead of its own: the past by another limit' })),
+});
+export type ReportQuery = Static<typeof ReportQuery>;
+
+const Seconds = Type.Integer({ description: 'seconds since the epoch' });
+
+const ObjectivePeriod = component('ObjectivePeriod', {
+  start: Seconds,
+  count: Count,
+  over: Type.Number({ minimum: 0 }),
+  perThousand: nullable(
+    Type.Number({ minimum: 0, description: 'beyond the limit, of 1,000 of the population; null: it is not known' }),
+  ),
+});
+
+export const ObjectiveReport = component('ObjectiveReport', {
+  limit: Type.Number(),
+  standing: ObjectiveStanding,
+  end: Seconds,
+  stepSeconds: Count,
+  windows: Type.Array(closed({ time: Seconds, count: Count, over: Type.Number({ minimum: 0 }), within: Count }), {
+    description: 'those of the period in which something was measured; each begins at its time',
+  }),
+  period: ObjectivePeriod,
+  before: ObjectivePeriod,
+  population: Type.Array(closed({ time: Seconds, value: Type.Number() })),
+  populationError: nullable(Type.String({ description: 'why the population is not known' })),
+});
+export type ObjectiveReport = Static<typeof ObjectiveReport>;

@@ -27,13 +27,18 @@ export const SLOW: readonly Burn[] = [
   { seconds: 3 * DAY, shortSeconds: 6 * HOUR, rate: 1 },
 ];
 export const LONGEST = 3 * DAY;
+/**
+ * No alert is raised while fewer measurements than this were beyond the limit in the longer time. One slow one of five is no
+ * trend: of ten that come by chance, a third more or fewer would be as likely (their root is about three).
+ */
+export const LEAST_OVER = 10;
 
 const count = (value: number) => Math.round(value).toLocaleString('en-US');
 
 /** Cut, not rounded: 98.996 % is not 99 %. */
 const share = (percent: number) => `${figure(Math.floor(percent * 100 + 1e-9) / 100)} %`;
 
-const sum = (windows: readonly CountedWindow[], of: (one: CountedWindow) => number) =>
+export const sum = (windows: readonly CountedWindow[], of: (one: CountedWindow) => number) =>
   windows.reduce((total, one) => total + of(one), 0);
 
 /** "99 % under 300 ms in 28 days". */
@@ -56,18 +61,21 @@ export const startOf = ({ periodDays }: ObjectiveInput, now: number) =>
   Math.floor((now - periodDays * DAY) / HOUR) * HOUR;
 
 /** How fast the budget was used up in the last `seconds`; null when nothing was measured. */
-export function burnRate(objective: ObjectiveInput, recent: Counted, end: number, seconds: number): number | null {
+function burnIn(objective: ObjectiveInput, recent: Counted, end: number, seconds: number) {
   const windows = recent.windows.filter(({ time }) => time >= end - seconds);
   const total = sum(windows, (one) => one.count);
-  return total === 0 ? null : sum(windows, (one) => one.over) / allowed(objective, total);
+  const over = sum(windows, (one) => one.over);
+  return { seconds, over, rate: total === 0 ? null : over / allowed(objective, total) };
 }
 
 /** The first of the rates that are reached, in both of its times. */
 export function burning(standing: ObjectiveStanding, rates: readonly Burn[], periodDays: number): Burn | undefined {
-  const of = (seconds: number) => standing.burns.find((one) => one.seconds === seconds)?.rate ?? 0;
-  return rates.find(
-    ({ seconds, shortSeconds, rate }) => seconds <= periodDays * DAY && of(seconds) >= rate && of(shortSeconds) >= rate,
-  );
+  const of = (wanted: number) => standing.burns.find(({ seconds }) => seconds === wanted);
+  return rates.find(({ seconds, shortSeconds, rate }) => {
+    const [long, short] = [of(seconds), of(shortSeconds)];
+    const enough = seconds <= periodDays * DAY && (long?.over ?? 0) >= LEAST_OVER;
+    return enough && (long?.rate ?? 0) >= rate && (short?.rate ?? 0) >= rate;
+  });
 }
 
 /**
@@ -90,6 +98,6 @@ export function standingOf(
     percent: total === 0 ? null : (100 * (total - over)) / total,
     approximate: days.approximate,
     warnings: days.warnings,
-    burns: lengths.map((seconds) => ({ seconds, rate: burnRate(objective, recent, end, seconds) })),
+    burns: lengths.map((seconds) => burnIn(objective, recent, end, seconds)),
   };
 }
