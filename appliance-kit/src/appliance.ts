@@ -30,6 +30,7 @@ import { hostsDomain } from './analytics/hosts/index.ts';
 import { incomingDomain } from './analytics/incoming/index.ts';
 import { inputsDomain } from './analytics/inputs/index.ts';
 import { meaningsDomain } from './analytics/meanings/index.ts';
+import { objectivesDomain } from './analytics/objectives/index.ts';
 import { outputsDomain } from './analytics/outputs/index.ts';
 import { recordingRulesDomain } from './analytics/recording-rules/index.ts';
 import { retentionDomain } from './analytics/retention/index.ts';
@@ -120,6 +121,7 @@ export const domains = inOrder(
   outputsDomain,
   worksheetsDomain,
   recordingRulesDomain,
+  objectivesDomain,
   bundlesDomain,
   crashesDomain,
   actionsDomain,

@@ -36,6 +36,9 @@ const recording = {
   ...{ name: 'job:x:sum', group: 'web', expression: 'sum(x)', labels: {}, intervalSeconds: 10 },
   ...{ description: '', enabled: true },
 };
+const objective = {
+  ...{ name: 'Quick', selector: 'latency', limit: 0.3, unit: 's', targetPercent: 99, periodDays: 28, population: '' },
+};
 const agent = { enabled: false, sources: [], user: '', authProtocol: 'SHA', contact: '', location: '' };
 const kept = { rawSeconds: 86_400, minuteSeconds: 864_000, hourSeconds: 8_640_000 };
 const output = {
@@ -166,6 +169,16 @@ const editables: readonly Editable[] = [
     body: recording,
     other: { intervalSeconds: 30 },
     field: 'intervalSeconds',
+    remove: true,
+  },
+  {
+    operation: 'getObjective',
+    list: '/api/objectives',
+    make: objective,
+    path: '/api/objectives/ID',
+    body: objective,
+    other: { limit: 0.5 },
+    field: 'limit',
     remove: true,
   },
   {

@@ -145,6 +145,14 @@ const SETTINGS: Readonly<Record<string, Call>> = {
       ...{ intervalSeconds: 60, description: 'together', enabled: true },
     },
   ],
+  objectives: [
+    'post',
+    '/api/objectives',
+    {
+      ...{ name: 'Kettles are quick', selector: '{__name__="kettle.time"}', limit: 0.3, unit: 's' },
+      ...{ targetPercent: 99, periodDays: 28, population: 'sum(kettle_level)' },
+    },
+  ],
   thresholds: [
     'post',
     '/api/thresholds',

@@ -250,6 +250,33 @@ func (h *Histogram) CountBelow(limit float64) float64 { return h.cells().below(l
 // CountBetween is about how many values are greater than from and not greater than to; see CountAbove.
 func (h *Histogram) CountBetween(from, to float64) float64 { return h.cells().between(from, to) }
 
+// CountCut is how many values are in bins that from and to divide: CountBetween of them is off by less than this. It is 0
+// where both are bounds of bins.
+func (h *Histogram) CountCut(from, to float64) uint64 {
+	first, n := h.cut(from)
+	second, more := h.cut(to)
+	if first == second {
+		return max(n, more)
+	}
+	return n + more
+}
+
+// cut is the bin that limit divides, and its count.
+func (h *Histogram) cut(limit float64) (Bin, uint64) {
+	bin, ok := BinOf(limit)
+	if !ok || bin == 0 {
+		return 0, 0
+	}
+	if from, to := bin.Bounds(); limit == from || limit == to {
+		return bin, 0
+	}
+	i, found := slices.BinarySearch(h.Bins, bin)
+	if !found {
+		return bin, 0
+	}
+	return bin, h.Counts[i]
+}
+
 // InverseQuantiles answers several at once, in any order: the share of the values that are not greater than a limit, 0
 // to 1; see CountAbove. NaN for an empty histogram.
 func (h *Histogram) InverseQuantiles(limits ...float64) []float64 { return h.cells().inverse(limits) }

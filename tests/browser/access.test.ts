@@ -236,6 +236,28 @@ test('sessions are seen with browser and address, and ended', async (t) => {
   await lookAt(page, 'settings-sessions');
 });
 
+test('a sign-out that fails says so, and is tried again', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in');
+  await signInBy(page);
+  expect(/ERR_FAILED/);
+  const session = (url: URL) => url.pathname === '/api/session';
+  await page.route(session, (route) => (route.request().method() === 'DELETE' ? route.abort() : route.continue()));
+  const signOut = async () => {
+    await page.getByRole('button', { name: `${administrator.name}: user menu` }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  };
+  await signOut();
+  await page.getByRole('alert').waitFor();
+  await lookAt(page, 'sign-out-failed');
+  await page.getByRole('button', { name: 'Stay signed in' }).click();
+  await page.getByRole('heading', { name: 'Status' }).waitFor();
+  await signOut();
+  await page.getByRole('alert').waitFor();
+  await page.unroute(session);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+});
+
 test('one’s own password is changed in the profile', async (t) => {
   const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fprofile');
   await signInBy(page);

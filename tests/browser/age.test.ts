@@ -1,11 +1,12 @@
-// What is shown says how old it is once it cannot be read again; a chart whose data has stopped says since when.
+// What is shown says how old it is once it cannot be read again; a chart whose data has stopped says since when,
+// and one whose data repeats how often.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setUp } from '../stack/api.ts';
 import { until } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
 import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
-import { latencies } from './load.ts';
+import { latencies, sequence } from './load.ts';
 
 let stack: Stack;
 let someone: Person;
@@ -71,4 +72,22 @@ test('a heatmap says since when there were no events', async (t) => {
   await page.getByRole('button', { name: 'Pause' }).click();
   // Of a time that has been no more events can come.
   await page.getByText(/^No events since/).waitFor({ state: 'detached' });
+});
+
+test('a chart says how often what it shows repeats', async (t) => {
+  const now = Math.floor(Date.now() / 10_000) * 10;
+  const random = sequence(11);
+  await stack.import(
+    Array.from({ length: 540 }, (_, i) => ({
+      name: 'kettle_queue',
+      labels: { host: 'kettle' },
+      time: now - 5_400 + 10 * i,
+      // A job of a minute, every ten minutes.
+      value: (i % 60 < 6 ? 12 : 2) + random(),
+    })),
+  );
+  const { page } = await someone.visit(t, '/sign-in?to=%2Fanalytics%2Fexplore%3Fmetric%3Dkettle_queue%26range%3D7200');
+  await signInBy(page);
+  await page.getByText('Repeats every 10 minutes', { exact: true }).waitFor();
+  await lookAt(page, 'chart-repeats');
 });

@@ -10,6 +10,10 @@ export const allowed: readonly (readonly [line: RegExp, reason: string])[] = [
     'an emulated processor that had to wait for one of the host',
   ],
   [
+    /^kernel: ("echo 0 > \/proc\/sys\/kernel\/hung_task_timeout_secs"| +Tainted: )/,
+    'the two lines that follow "blocked for more than"',
+  ],
+  [
     /^kernel: \.\.MP-BIOS bug: 8254 timer not connected to IO-APIC/,
     'the same, while the kernel counts the ticks of its first timer at a boot',
   ],

@@ -423,7 +423,8 @@ export class Machine {
       execFile(
         'ssh',
         [...this.sshArgs(), quoted],
-        { timeout: 180_000, maxBuffer: 64 << 20 },
+        // What takes long takes three times as long on a host that is busy: a bundle of a suspended pool took two minutes.
+        { timeout: 400_000, maxBuffer: 64 << 20 },
         (error, stdout, stderr) => {
           noteSlow(`in the guest, ${command.join(' ')}`, began);
           if (error) reject(new Error(`in the guest, ${command.join(' ')}: ${stderr || error.message}`));

@@ -133,6 +133,22 @@ interface ChangedAnswer extends Compared {
   readonly series: readonly (Omit<SeriesChange, 'labels'> & { readonly metric: Record<string, string> })[];
 }
 
+/** What was counted in one window of time, which begins at `time`: seconds since the epoch. */
+export interface CountedWindow {
+  readonly time: number;
+  readonly count: number;
+  /** Above the limit. */
+  readonly over: number;
+  /** In the bin that the limit divides: `over` is off by less than this. */
+  readonly within: number;
+}
+export interface Counted {
+  /** Those in which something was measured. */
+  readonly windows: CountedWindow[];
+  readonly approximate: boolean;
+  readonly warnings: string[];
+}
+
 export interface RangeSeries {
   readonly labels: Record<string, string>;
   /** Seconds since the epoch, and the value; a moment without a value is left out. */
@@ -317,6 +333,20 @@ export class Storaged {
       baselineStart: baseline.start,
       series: series.map(({ metric, ...one }) => ({ labels: metric, ...one })),
     };
+  }
+
+  /** How many measurements were above a limit; see GET /api/v1/histogram/over in docs/api/store.md. Throws a ProblemError. */
+  async over(selector: string, limit: number, start: number, end: number, step: number): Promise<Counted> {
+    const { columns, approximate, warnings } = (await this.#peer.call({
+      method: 'POST',
+      path: '/api/v1/histogram/over',
+      form: {
+        ...{ query: selector, limit: String(limit), start: String(start), end: String(end), step: String(step) },
+        timeout: `${QUERY_DEADLINE_MS / 1000}s`,
+      },
+      deadlineMs: QUERY_DEADLINE_MS + 500,
+    })) as { columns: CountedWindow[]; approximate?: true; warnings?: string[] };
+    return { windows: columns, approximate: approximate === true, warnings: warnings ?? [] };
   }
 
   async #matrix(expression: string, start: number, end: number, step: number, lookback?: number) {

@@ -170,7 +170,7 @@ func TestHistogramRoutes(t *testing.T) {
 	for _, c := range []struct{ path, more, want string }{
 		{"heatmap", "step=2", fmt.Sprintf(`{"start":%d,"end":%d,"step":2,"columns":[{"time":%d,"bins":[[0.1,0.11,4],[0.2,0.21,2],[3,3.1,2]]},{"time":%d,"bins":[[0.1,0.11,4],[0.2,0.21,2],[3,3.1,2]]},{"time":%d,"bins":[[5,5.1,1]]}]}`, s, s+9, s, s+2, s+8)},
 		{"quantiles", "step=10&q=1&q=0", fmt.Sprintf(`{"columns":[{"time":%d,"count":17,"quantiles":[5.1,0.1]}]}`, s)},
-		{"over", "step=5&limit=1.5", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"over":4,"total":4},{"time":%d,"count":1,"over":1,"total":5}]}`, s, s+5)},
+		{"over", "step=5&limit=1.5", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"over":4,"total":4,"within":0},{"time":%d,"count":1,"over":1,"total":5,"within":0}]}`, s, s+5)},
 		{"heatmap", "step=10&query=number", fmt.Sprintf(`{"start":%d,"end":%d,"step":10,"columns":[]}`, s, s+9)},
 	} {
 		query := "query=latency"

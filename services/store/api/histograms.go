@@ -366,8 +366,8 @@ func (a *API) overLimit(w http.ResponseWriter, r *http.Request) {
 	}
 	defer m.done()
 	total := 0.0
-	compute := func(h *histogram.Histogram) float64 {
-		n := float64(h.Count())
+	compute := func(h *histogram.Histogram) (n float64, within uint64) {
+		n = float64(h.Count())
 		if !math.IsInf(above, -1) {
 			n = h.CountAbove(above)
 		}
@@ -375,20 +375,22 @@ func (a *API) overLimit(w http.ResponseWriter, r *http.Request) {
 			n -= h.CountAbove(below)
 		}
 		total += n
-		return n
+		return n, h.CountCut(above, below)
 	}
 	if wantsColumns(r) {
-		m.table(w, []string{"count", "over", "total"}, func(h *histogram.Histogram, _ int) []float64 {
-			return []float64{float64(h.Count()), compute(h), total}
+		m.table(w, []string{"count", "over", "total", "within"}, func(h *histogram.Histogram, _ int) []float64 {
+			over, within := compute(h)
+			return []float64{float64(h.Count()), over, total, float64(within)}
 		})
 		return
 	}
 	o := m.body(w)
 	m.columns(o, func(b []byte, h *histogram.Histogram, _ int) []byte {
-		n := compute(h)
+		over, within := compute(h)
 		b = strconv.AppendUint(append(b, `"count":`...), h.Count(), 10)
-		b = appendFloat(append(b, `,"over":`...), n)
-		return appendFloat(append(b, `,"total":`...), total)
+		b = appendFloat(append(b, `,"over":`...), over)
+		b = appendFloat(append(b, `,"total":`...), total)
+		return strconv.AppendUint(append(b, `,"within":`...), within, 10)
 	})
 	m.finish(o)
 }

@@ -49,9 +49,9 @@ func TestNewHistogramRoutes(t *testing.T) {
 	for _, c := range []struct{ path, more, want string }{
 		{"quantiles", "step=2&q=1,0&q=0.5", fmt.Sprintf(`{"columns":[{"time":%d,"count":8,"quantiles":[3.1,0.1,0.11]},{"time":%d,"count":8,"quantiles":[3.1,0.1,0.11]}]}`, s, s+2)},
 		{"inverse", "step=4&x=1&x=0.05", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"fractions":[0.75,0]}]}`, s)},
-		{"over", "step=2&limit=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":8,"over":2,"total":2},{"time":%d,"count":8,"over":2,"total":4}]}`, s, s+2)},
-		{"over", "step=4&below=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"over":12,"total":12}]}`, s)},
-		{"over", "step=4&above=0.15&below=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"over":4,"total":4}]}`, s)},
+		{"over", "step=2&limit=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":8,"over":2,"total":2,"within":0},{"time":%d,"count":8,"over":2,"total":4,"within":0}]}`, s, s+2)},
+		{"over", "step=4&below=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"over":12,"total":12,"within":0}]}`, s)},
+		{"over", "step=4&above=0.15&below=1", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"over":4,"total":4,"within":0}]}`, s)},
 		{"heatmap", "step=4&rows=2&min=0&max=2", fmt.Sprintf(`{"start":%d,"end":%d,"step":4,"bounds":[0,1,2],"columns":[{"time":%d,"rows":[[0,12],[1,4]]}]}`, s, s+4, s)},
 		{"distribution", "", fmt.Sprintf(`{"start":%d,"end":%d,"count":16,"sum":13.86,"mean":0.86625,"stddev":1.26144943913`, s, s+4)},
 		{"modes", "", fmt.Sprintf(`{"columns":[{"time":%d,"count":16,"modes":[{"value":0.10500000000000001,"share":0.5},{"value":0.20500000000000002,"share":0.25},{"value":3.05,"share":0.25}]}]}`, s)},
@@ -120,7 +120,7 @@ func TestNativeHistograms(t *testing.T) {
 	}
 	// As bins: approximately, and it says so. The first total is no growth.
 	got := f.body(t, "/api/v1/histogram/over", "query", "native", "start", at(0), "end", at(50), "step", "50", "limit", "2")
-	if got != fmt.Sprintf(`{"columns":[{"time":%s,"count":120,"over":80,"total":80}],"approximate":true}`, at(0)) {
+	if got != fmt.Sprintf(`{"columns":[{"time":%s,"count":120,"over":80,"total":80,"within":0}],"approximate":true}`, at(0)) {
 		t.Error(got)
 	}
 	got = f.body(t, "/api/v1/query", "query", "native", "time", at(10))

@@ -74,6 +74,14 @@ type collected struct {
 	length int64 // compressed
 }
 
+// deadline is how long a step may take, and why that is less than it has usually.
+func (w *making) deadline(s *collect.Step) (time.Duration, string) {
+	if first, hung := w.hung.Load(s.Lock); hung && s.Deadline > w.m.afterHang() {
+		return w.m.afterHang(), fmt.Sprintf(", which is all that it was given after %v hung", first)
+	}
+	return s.Deadline, ""
+}
+
 // collect runs one step into the file path, which the caller removes.
 func (w *making) collect(ctx context.Context, s *collect.Step, path string) collected {
 	state := StepState{Name: s.Name, Category: s.Category, State: "done"}
@@ -86,7 +94,8 @@ func (w *making) collect(ctx context.Context, s *collect.Step, path string) coll
 		return fail(err)
 	}
 	started := time.Now()
-	limited, cancel := context.WithTimeout(ctx, s.Deadline)
+	deadline, because := w.deadline(s)
+	limited, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
@@ -131,7 +140,10 @@ func (w *making) collect(ctx context.Context, s *collect.Step, path string) coll
 	case errors.As(err, new(*collect.AwayError)):
 		state.State, state.Error = "failed", err.Error()
 	case errors.Is(limited.Err(), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		state.State, state.Error = "timeout", fmt.Sprintf("did not finish in %v; what it had given until then was kept", s.Deadline)
+		state.State, state.Error = "timeout", fmt.Sprintf("did not finish in %v%s; what it had given until then was kept", deadline, because)
+		if s.Lock != "" {
+			w.hung.LoadOrStore(s.Lock, s.ID())
+		}
 	default:
 		state.State, state.Error = "failed", err.Error()
 	}

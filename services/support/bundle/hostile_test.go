@@ -114,6 +114,32 @@ func TestHostileSteps(t *testing.T) {
 	}
 }
 
+// A suspended pool may hang each command that asks for pools: the first takes its whole time, the others a moment each.
+func TestWhatHangsForAllIsWaitedForOnce(t *testing.T) {
+	locked := func(name string) collect.Step {
+		step := run("zfs", name, 2*time.Second, "sleep", "600")
+		step.Lock = "zfs"
+		return step
+	}
+	short := locked("short.txt")
+	short.Deadline = 50 * time.Millisecond
+	other := run("a", "other.txt", time.Second, "sleep", "600")
+	m := maker(t, locked("first.txt"), locked("second.txt"), locked("third.txt"), short, other)
+	m.Parallel, m.AfterHang = 1, 200*time.Millisecond
+	want := []string{
+		"did not finish in 2s; what it had given until then was kept",
+		"did not finish in 200ms, which is all that it was given after zfs/first.txt hung; what it had given until then was kept",
+		"did not finish in 200ms, which is all that it was given after zfs/first.txt hung; what it had given until then was kept",
+		"did not finish in 50ms; what it had given until then was kept",
+		"did not finish in 1s; what it had given until then was kept",
+	}
+	for i, s := range made(t, m).Steps {
+		if s.State != "timeout" || s.Error != want[i] {
+			t.Errorf("%s: %s, %q, want %q", s.Name, s.State, s.Error, want[i])
+		}
+	}
+}
+
 func TestAFullPoolSendsTheBundleToMemory(t *testing.T) {
 	m := maker(t, run("a", "x.txt", time.Second, "echo", "x"))
 	real := statfs

@@ -3,6 +3,7 @@ package bundle
 // The maker: which bundles there are, and starting, retrying, cancelling and removing them.
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -32,6 +33,7 @@ type Maker struct {
 	Keep      int             // bundles kept; the oldest go first
 	KeepSize  int64           // bytes kept
 	Version   string
+	AfterHang time.Duration // of a step whose Lock another has hung on; 0: collect.AfterHang
 
 	mu      sync.Mutex
 	bundles []*kept // oldest first
@@ -124,6 +126,8 @@ func (m *Maker) Watch(id string) (Bundle, <-chan struct{}, error) {
 	}
 	return Bundle{}, nil, ErrUnknown
 }
+
+func (m *Maker) afterHang() time.Duration { return cmp.Or(m.AfterHang, collect.AfterHang) }
 
 func (m *Maker) find(id string) *kept {
 	for _, k := range m.bundles {

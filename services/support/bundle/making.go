@@ -37,6 +37,7 @@ type making struct {
 	extents    map[string]extent
 	adding     sync.Mutex
 	away       atomic.Pointer[collect.AwayError] // gatherd hangs: no other step waits for it
+	hung       sync.Map                          // by a step's Lock: the path of the first that hung on it
 }
 
 // change alters the state and writes it down. A full disk does not stop the bundle here: writing the archive fails instead.

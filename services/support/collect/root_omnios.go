@@ -51,7 +51,7 @@ func illumosRoot(p Paths) []Step {
 		Command("hardware", "disks.txt", long, "diskinfo", "-p"),
 		faults(p),
 		Command("kernel", "memory.txt", long, "mdb", "-ke", "::memstat"),
-		Command("zfs", "pool-history.txt", short, "zpool", "history", "-il"),
+		zfs("pool-history.txt", short, "zpool", "history", "-il"),
 		Ask("storage", "tracerd.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/datasets"),
 		Ask("storage", "statistics.json", filepath.Join(p.Run, "tracerd/http.sock"), "/v1/statistics"),
 		Configuration("/opt/ooce/node-24/bin/node", filepath.Join(p.Opt, "akd/export-configuration.js"), state("akd"), p.Temporary),

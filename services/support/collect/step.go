@@ -41,6 +41,9 @@ type Step struct {
 	OnRequest bool
 	// Root: only root may collect it. gatherd does, and nothing else.
 	Root bool
+	// Lock is what steps of the same word wait for: when one of them hangs, the others most likely do as well, and get
+	// AfterHang at most. Empty: it waits for nothing that others wait for.
+	Lock string
 	// RawLimit is how much of it may be collected where Refine makes less of it; 0: Limit.
 	RawLimit int64
 	// Refine makes of what was collected what is kept; nil: it is kept as it is. Never done by gatherd.
@@ -62,9 +65,19 @@ var (
 // UsualLimit is the limit of most steps.
 const UsualLimit = 8 << 20
 
+// AfterHang is the deadline of a step whose Lock another step has hung on.
+const AfterHang = 10 * time.Second
+
 // Command is a step by what a program prints.
 func Command(category, name string, deadline time.Duration, argv ...string) Step {
 	return Step{Name: name, Category: category, Deadline: deadline, Limit: UsualLimit, Command: argv}
+}
+
+// zfs is a step by a program of ZFS. All of them take the lock on the pools' names, which a suspended pool may hold.
+func zfs(name string, deadline time.Duration, argv ...string) Step {
+	step := Command("zfs", name, deadline, argv...)
+	step.Lock = "zfs"
+	return step
 }
 
 // Files is a step by what is in files.

@@ -3848,6 +3848,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/objectives": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The objectives, and how they stand
+         * @description Needs: viewer.
+         */
+        get: operations["listObjectives"];
+        put?: never;
+        /**
+         * Add an objective
+         * @description Needs: operator.
+         */
+        post: operations["createObjective"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/objectives/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One objective, and how it stands
+         * @description Needs: viewer.
+         */
+        get: operations["getObjective"];
+        /**
+         * Change an objective; it is measured anew for the whole period
+         * @description Needs: operator.
+         */
+        put: operations["updateObjective"];
+        post?: never;
+        /**
+         * Remove an objective
+         * @description Needs: operator.
+         */
+        delete: operations["deleteObjective"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/objectives/{id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Its period window by window, beside the one before; by its limit, or by another one
+         * @description Needs: viewer.
+         */
+        get: operations["reportObjective"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/bundles": {
         parameters: {
             query?: never;
@@ -5625,7 +5697,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "outputs" | "pools" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "objectives" | "outputs" | "pools" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -7098,6 +7170,93 @@ export interface components {
             name: string;
             /** @enum {unknown} */
             role: "administrator" | "operator" | "viewer";
+        };
+        Objective: {
+            id: string;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+            name: string;
+            /** @description a selector of histograms; all series that match are merged */
+            selector: string;
+            /** @description in the unit; what is exactly the limit is not under it */
+            limit: number;
+            /** @description what the histograms are measured in, as s or bytes; empty: nothing */
+            unit: string;
+            /** @description how much of what was measured has to be under the limit */
+            targetPercent: number;
+            periodDays: number;
+            /** @description PromQL with one value: of how many it is told how many were beyond the limit, as people; empty: of what was measured */
+            population: string;
+            standing: components["schemas"]["ObjectiveStanding"] | null;
+            error: string | null;
+        };
+        ObjectiveInput: {
+            name: string;
+            /** @description a selector of histograms; all series that match are merged */
+            selector: string;
+            /** @description in the unit; what is exactly the limit is not under it */
+            limit: number;
+            /** @description what the histograms are measured in, as s or bytes; empty: nothing */
+            unit: string;
+            /** @description how much of what was measured has to be under the limit */
+            targetPercent: number;
+            periodDays: number;
+            /** @description PromQL with one value: of how many it is told how many were beyond the limit, as people; empty: of what was measured */
+            population: string;
+        };
+        ObjectivePeriod: {
+            /** @description seconds since the epoch */
+            start: number;
+            count: number;
+            over: number;
+            perThousand: number | null;
+        };
+        ObjectiveReport: {
+            limit: number;
+            standing: components["schemas"]["ObjectiveStanding"];
+            /** @description seconds since the epoch */
+            end: number;
+            stepSeconds: number;
+            /** @description those of the period in which something was measured; each begins at its time */
+            windows: {
+                /** @description seconds since the epoch */
+                time: number;
+                count: number;
+                over: number;
+                within: number;
+            }[];
+            period: components["schemas"]["ObjectivePeriod"];
+            before: components["schemas"]["ObjectivePeriod"];
+            population: {
+                /** @description seconds since the epoch */
+                time: number;
+                value: number;
+            }[];
+            populationError: string | null;
+        };
+        ObjectiveStanding: {
+            /** @description ISO 8601 time in UTC */
+            measuredAt: string;
+            /** @description ISO 8601: the full hour at which the period begins */
+            start: string;
+            sentence: string;
+            count: number;
+            /** @description not under the limit */
+            over: number;
+            /** @description in a bin that the limit divides: over is off by less than this */
+            within: number;
+            /** @description over, without what may be; negative: what is left */
+            overBudget: number;
+            percent: number | null;
+            /** @description native histograms were converted */
+            approximate: boolean;
+            warnings: string[];
+            burns: {
+                seconds: number;
+                /** @description not under the limit in this time */
+                over: number;
+                rate: number | null;
+            }[];
         };
         OfferedProvider: {
             id: string;
@@ -23359,6 +23518,399 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RecordingRule"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listObjectives: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Objective"][];
+                    };
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createObjective: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ObjectiveInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            201: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Objective"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getObjective: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Objective"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateObjective: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ObjectiveInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Objective"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteObjective: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportObjective: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ObjectiveReport"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not signed in */

@@ -25,8 +25,10 @@ import { Plot } from './Plot.tsx';
 import { PlotNote } from './PlotNote.tsx';
 import { heatmapImage, paintHeatmap } from './paintHeatmap.ts';
 import type { Pen, PlotMark } from './pen.ts';
+import { RepeatsNote } from './RepeatsNote.tsx';
 import { SilentNote } from './SilentNote.tsx';
 import type { Figure } from './units.ts';
+import { useRepeats } from './useRepeats.ts';
 
 export interface HeatmapChartProps {
   readonly title: string;
@@ -119,6 +121,13 @@ export function HeatmapChart(props: HeatmapChartProps) {
         : Float64Array.from(frame.columns, (column) => (column === null ? 0 : beyondLimit(column, limit))),
     [limit, frame],
   );
+  const rhythms = useMemo(() => {
+    if (frame === undefined) return [];
+    const events = Float64Array.from(frame.columns, (column) => column?.total ?? 0);
+    for (const [from, until] of gaps) events.fill(Number.NaN, from, until);
+    return [{ text: 'How many there are', values: events }, ...lines.filter(({ dashed }) => !dashed)];
+  }, [frame, gaps, lines]);
+  const repeats = useRepeats(title, frame?.start ?? 0, frame?.step ?? 1, rhythms);
   const shownBox = props.box?.shown;
   const paint = useCallback(
     (pen: Pen) => {
@@ -179,6 +188,7 @@ export function HeatmapChart(props: HeatmapChartProps) {
           <PlotNote reading={frame === undefined} empty={seen.total === 0 ? props.empty : null} />
         </Plot>
         {props.silent !== undefined && <SilentNote {...props.silent} />}
+        {(props.silent?.since ?? null) === null && <RepeatsNote said={repeats} />}
         {frame !== undefined && <Legend title={title} items={items} cursor={cursor} dark={dark} />}
       </div>
       <Distribution

@@ -9,8 +9,11 @@ import { Plot } from './Plot.tsx';
 import { PlotNote } from './PlotNote.tsx';
 import { paintLines } from './paintLines.ts';
 import type { Pen, PlotMark } from './pen.ts';
+import { RepeatsNote } from './RepeatsNote.tsx';
+import type { Line } from './repeats.ts';
 import { SilentNote } from './SilentNote.tsx';
 import type { Figure } from './units.ts';
+import { useRepeats } from './useRepeats.ts';
 import { useSilent } from './useSilent.ts';
 
 export interface SeriesChartProps {
@@ -47,6 +50,7 @@ export interface SeriesChartProps {
 }
 
 const NO_MARKS: readonly PlotMark[] = [];
+const NO_LINES: readonly Line[] = [];
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
 export function SeriesChart(props: SeriesChartProps) {
@@ -55,6 +59,7 @@ export function SeriesChart(props: SeriesChartProps) {
   const cursor = useCursor(axis);
   const dark = useDark();
   const silent = useSilent(props.query, frame, useSettled(axis).end === null);
+  const repeats = useRepeats(props.query, frame?.start ?? 0, frame?.step ?? 1, lines?.drawn ?? NO_LINES);
   const bright = highlight.join('\u0000');
 
   const picture = useMemo(
@@ -116,6 +121,7 @@ export function SeriesChart(props: SeriesChartProps) {
         <PlotNote reading={props.reading} empty={(lines?.all.length ?? 0) === 0 ? props.empty : null} />
       </Plot>
       <SilentNote since={silent} of="data" />
+      {silent === null && <RepeatsNote said={repeats} />}
       <Legend
         title={title}
         items={items}

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useRef, useState } from 'react';
 import { Navigate, Route, Routes, useLocation } from 'react-router';
 import { AskForPassword } from '../access/session/AskForPassword.tsx';
+import { SigningOut } from '../access/session/SigningOut.tsx';
 import { safePath } from '../access/session/safePath.ts';
 import { sessionQuery, setupQuery } from '../api/queries.ts';
 import { SessionContext } from '../api/session.ts';
@@ -70,6 +71,10 @@ export function App() {
   const lastError = useRef<unknown>(null);
   // The recovery codes are still on the page when the session needs nothing more.
   const [addingFactor, setAddingFactor] = useState(false);
+  const [leaving, setLeaving] = useState(false);
+  const signOut = () => setLeaving(true);
+
+  if (leaving) return <SigningOut done={() => setLeaving(false)} />;
 
   if (setup.data === undefined || session.data === undefined) {
     // A query that is asked again forgets its error meanwhile; the page must not flicker between the two.
@@ -114,7 +119,7 @@ export function App() {
   if (session.data.mustChangePassword) {
     return (
       <Suspense fallback={<PageLoading />}>
-        <NewPasswordPage user={user.name} />
+        <NewPasswordPage user={user.name} signOut={signOut} />
       </Suspense>
     );
   }
@@ -122,14 +127,14 @@ export function App() {
     return (
       <Suspense fallback={<PageLoading />}>
         <AskForPassword />
-        <AddFactorPage user={user.name} hold={setAddingFactor} />
+        <AddFactorPage user={user.name} hold={setAddingFactor} signOut={signOut} />
       </Suspense>
     );
   }
   return (
     <SessionContext value={user}>
       <AskForPassword />
-      <Frame>
+      <Frame signOut={signOut}>
         <Suspense fallback={<PageLoading />}>
           <Routes>
             <Route path="/" element={<Navigate to="/status" replace />} />

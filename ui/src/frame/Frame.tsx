@@ -34,12 +34,9 @@ import UserIcon from '@patternfly/react-icons/dist/esm/icons/user-icon';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, use, useCallback, useEffect, useRef, useState } from 'react';
 import { Link, useLocation, useNavigate } from 'react-router';
-import { answerOf, client, type Schemas } from '../api/client.ts';
 import { listen } from '../api/events.ts';
-import { nowKnown } from '../api/known.ts';
-import { alertSummaryQuery, sessionQuery, setupQuery, statusQuery } from '../api/queries.ts';
+import { alertSummaryQuery, setupQuery, statusQuery } from '../api/queries.ts';
 import { SessionContext } from '../api/session.ts';
-import { forgetAnswers } from '../api/unchanged.ts';
 import './help.css';
 import { Connection } from '../shells/Connection.tsx';
 import { chooseTheme, type ThemeChoice, useThemeChoice } from '../theme/theme.ts';
@@ -56,27 +53,12 @@ const themes: [ThemeChoice, string][] = [
   ['dark', 'Theme: dark'],
 ];
 
-function UserMenu() {
+function UserMenu({ signOut }: { signOut: () => void }) {
   const user = use(SessionContext);
   const { pathname } = useLocation();
   const navigate = useNavigate();
   const [open, setOpen] = useState(false);
   const theme = useThemeChoice();
-  const queries = useQueryClient();
-  const signOut = async () => {
-    const known = queries.getQueryData<Schemas['Session']>(sessionQuery.queryKey);
-    if (known?.provider?.kind === 'oidc') {
-      const { url } = await answerOf(client.POST('/api/providers/end'));
-      if (url !== null) {
-        window.location.assign(url);
-        return;
-      }
-    } else await answerOf(client.DELETE('/api/session'));
-    // Nothing that one user read may be shown to the next.
-    forgetAnswers();
-    await nowKnown(queries, sessionQuery.queryKey, { user: null });
-    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' && queryKey[0] !== 'setup' });
-  };
   return (
     <Dropdown
       isOpen={open}
@@ -111,7 +93,7 @@ function UserMenu() {
         <DropdownItem to={manualOf(pathname)} target="_blank" rel="noopener">
           Manual
         </DropdownItem>
-        <DropdownItem onClick={() => void signOut()}>Sign out</DropdownItem>
+        <DropdownItem onClick={signOut}>Sign out</DropdownItem>
       </DropdownList>
     </Dropdown>
   );
@@ -153,7 +135,7 @@ function useTitle(appliance: string | undefined): void {
   }, [pathname, appliance]);
 }
 
-export function Frame({ children }: { children: ReactNode }) {
+export function Frame({ signOut, children }: { signOut: () => void; children: ReactNode }) {
   const queries = useQueryClient();
   const { pathname } = useLocation();
   const { data: setup } = useQuery(setupQuery);
@@ -213,7 +195,7 @@ export function Frame({ children }: { children: ReactNode }) {
                 </a>
               </ToolbarItem>
               <ToolbarItem>
-                <UserMenu />
+                <UserMenu signOut={signOut} />
               </ToolbarItem>
             </ToolbarGroup>
           </ToolbarContent>

@@ -2,8 +2,6 @@
 import { Button, Card, CardBody, CardTitle } from '@patternfly/react-core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { answerOf, client } from '../../api/client.ts';
-import { nowKnown } from '../../api/known.ts';
 import { sessionQuery } from '../../api/queries.ts';
 import { AddApp } from './AddApp.tsx';
 import { AddPasskey } from './AddPasskey.tsx';
@@ -11,7 +9,8 @@ import { whyNoPasskeys } from './passkeys.ts';
 import { RecoveryCodes } from './RecoveryCodes.tsx';
 
 /** `hold`: whether the page stays although the session needs nothing more. */
-export default function AddFactorPage({ user, hold }: { user: string; hold: (stay: boolean) => void }) {
+export default function AddFactorPage(props: { user: string; hold: (stay: boolean) => void; signOut: () => void }) {
+  const { user, hold, signOut } = props;
   const queries = useQueryClient();
   const [byPasskey, setByPasskey] = useState(false);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
@@ -26,10 +25,6 @@ export default function AddFactorPage({ user, hold }: { user: string; hold: (sta
   const done = async () => {
     await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
     hold(false);
-  };
-  const signOut = async () => {
-    await answerOf(client.DELETE('/api/session'));
-    await nowKnown(queries, sessionQuery.queryKey, { user: null });
   };
   return (
     <main className="cistern-alone">
@@ -57,7 +52,7 @@ export default function AddFactorPage({ user, hold }: { user: string; hold: (sta
                       Add a passkey instead
                     </Button>
                   )}
-                  <Button variant="link" isInline onClick={() => void signOut()}>
+                  <Button variant="link" isInline onClick={signOut}>
                     Sign out
                   </Button>
                 </div>
