@@ -25,7 +25,7 @@ export const timeDisputed = alertClass<DisputedArgs>({
     nobody
       ? 'Have the appliance ask at least three servers, better four: with two nobody can tell which one is wrong.'
       : 'See to the clock of that server, or take it out of the list of time servers.',
-  page: () => '/maintenance/machine',
+  page: () => '/maintenance/time',
   labels: () => ({}),
   dedupKey: () => 'time.disputed/clock',
   example: { servers: ['ntp1.example.org'], nobody: false },

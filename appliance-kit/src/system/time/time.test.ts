@@ -39,6 +39,7 @@ test('whom it asks is set and read back, in words; the change is in the audit lo
   const wrong = await on.client.put('/api/time', { servers: [server('a b')], fromNetwork: false });
   assert.equal(wrong.status, 400);
   assert.match(wrong.body.detail, /'a b' is no host name/);
+  assert.equal(wrong.body.errors[0].path, '/servers/0/address');
   assert.deepEqual((await on.client.get('/api/time')).body.servers, servers);
   // As execd writes them, so that a document that has them otherwise is no change.
   assert.deepEqual(

@@ -2,6 +2,7 @@
 import { isIPv6, SocketAddress } from 'node:net';
 import type { Audit } from '../../access/audit/index.ts';
 import type { Conditions } from '../../alerting/alerts/index.ts';
+import { fail, ProblemError } from '../../base/problems/problem.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { Measurement, Storaged } from '../../peers/storaged.ts';
@@ -105,6 +106,14 @@ export async function lookAtTime({ platform, storaged, conditions }: LookedAt): 
   if (measurements.length > 0) await storaged.store(measurements);
 }
 
+/** execd names places in its own body, which has the settings as `document`. */
+function asAsked(error: unknown): unknown {
+  if (!(error instanceof ProblemError) || error.problem.code !== 'invalid_request') return error;
+  const { detail, action, errors } = error.problem;
+  const places = errors?.map((one) => ({ ...one, path: one.path.replace(/^\/document(?=\/)/, '') }));
+  return fail('invalid_request', detail, action, places);
+}
+
 interface TimeRoutesParts {
   readonly platform: { readonly time: TimePlatform };
   readonly audit: Audit;
@@ -116,7 +125,9 @@ export function timeRoutes({ platform, audit, changes }: TimeRoutesParts): Handl
     getTime: async () => described(await platform.time.read()),
     setTime: async ({ body, caller }) => {
       const before = settingsOf(await platform.time.read());
-      const after = await platform.time.set(normalised(body));
+      const after = await platform.time.set(normalised(body)).catch((error: unknown) => {
+        throw asAsked(error);
+      });
       audit.record(caller, 'time.set', 'servers', before, settingsOf(after));
       changes.publish('time');
       return described(after);
