@@ -1,5 +1,5 @@
 // In place of the pages while a session ends: what they would still ask would be refused.
-import { Bullseye, Button, Spinner, Title } from '@patternfly/react-core';
+import { Bullseye, Button, Card, CardBody, CardTitle, Spinner } from '@patternfly/react-core';
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
@@ -47,21 +47,28 @@ export function SigningOut({ done }: { done: () => void }) {
     const soon = setTimeout(mutate, 0);
     return () => clearTimeout(soon);
   }, [mutate]);
-  return (
-    <Bullseye>
-      {error ? (
-        <main className="cistern-stack">
-          <Title headingLevel="h1">Signing out failed</Title>
-          <ProblemAlert error={error} retry={() => mutate()} />
-          <div>
-            <Button variant="link" isInline onClick={done}>
-              Stay signed in
-            </Button>
-          </div>
-        </main>
-      ) : (
+  if (!error) {
+    return (
+      <Bullseye>
         <Spinner aria-label="Signing out" />
-      )}
-    </Bullseye>
+      </Bullseye>
+    );
+  }
+  return (
+    <main className="cistern-alone">
+      <Card className="cistern-door">
+        <CardTitle component="h1">Signing out failed</CardTitle>
+        <CardBody>
+          <div className="cistern-form">
+            <ProblemAlert error={error} retry={() => mutate()} />
+            <div>
+              <Button variant="link" isInline onClick={done}>
+                Stay signed in
+              </Button>
+            </div>
+          </div>
+        </CardBody>
+      </Card>
+    </main>
   );
 }
