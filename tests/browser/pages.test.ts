@@ -161,7 +161,7 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
   ['analytics-changed', '/analytics/changed', (page) => page.getByRole('button', { name: 'Compare again' }).waitFor()],
   [
     'analytics-heatmap',
-    // What was imported at the start must still be in it on a slow machine.
+    // An hour: what was imported at the start is still within it on a slow machine.
     '/analytics/explore?metric=shop_checkout_seconds&limit=1.5&range=3600',
     (page) => page.getByText(/ slower than 1.5 s/).waitFor(),
   ],
