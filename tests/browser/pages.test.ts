@@ -195,6 +195,12 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
     '/maintenance/hardware',
     (page) => page.getByRole('grid', { name: 'Sensors' }).getByText('CPU1 Temp').waitFor(),
   ],
+  [
+    'time',
+    '/maintenance/time',
+    (page) =>
+      page.getByRole('grid', { name: 'What the time servers answer' }).getByText('time.example').first().waitFor(),
+  ],
   ['no-such-page', '/nothing/here', (page) => page.getByText('There is no such page').waitFor()],
 ];
 
