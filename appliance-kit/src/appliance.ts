@@ -81,6 +81,7 @@ import { settingsDomain } from './system/settings/index.ts';
 import { simulationDomain } from './system/simulation/index.ts';
 import { snmpAgentDomain } from './system/snmp-agent/index.ts';
 import { statusDomain } from './system/status/index.ts';
+import { timeDomain } from './system/time/index.ts';
 import { versionDomain } from './system/version/index.ts';
 
 export const domains = inOrder(
@@ -127,6 +128,7 @@ export const domains = inOrder(
   thresholdsDomain,
   hostsDomain,
   certificateDomain,
+  timeDomain,
   versionDomain,
   bootEnvironmentsDomain,
   powerDomain,

@@ -295,6 +295,10 @@ const editables: readonly Editable[] = [
   },
   { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
   {
+    ...{ operation: 'getTime', path: '/api/time', body: { servers: [], fromNetwork: true } },
+    ...{ other: { fromNetwork: false }, field: 'fromNetwork' },
+  },
+  {
     ...{ operation: 'getSshAccess', path: '/api/ssh-access', body: { enabledUntil: null, networks: ['own'] } },
     ...{ other: { networks: ['192.0.2.0/24'] }, field: 'networks' },
   },

@@ -11,6 +11,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   'session-lifetime': 'one for all sessions',
   'second-factor-policy': 'one for all administrators',
   firewall: 'one for the appliance',
+  time: 'one clock',
   status: 'how this appliance is',
   retention: 'one for all measurements',
   'snmp-agent': 'one for the appliance',

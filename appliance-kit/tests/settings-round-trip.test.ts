@@ -164,6 +164,11 @@ const SETTINGS: Readonly<Record<string, Call>> = {
   ],
   hosts: ['put', '/api/hosts/kettle', { note: 'in the kitchen', ownLabels: { room: 'kitchen' } }],
   'host-views': ['post', '/api/host-views', { name: 'Kitchen', shared: true, address: '/analytics/hosts?label=room' }],
+  time: [
+    'put',
+    '/api/time',
+    { servers: [{ address: 'ntp1.example.org', pool: false, nts: true }], fromNetwork: false },
+  ],
   'snmp-agent': [
     'put',
     '/api/snmp-agent',

@@ -2,7 +2,7 @@
 # The root file system without Cistern in it: Debian's packages, our ZFS modules, users, and the initramfs. Cached; the
 # product is laid over a copy of it (product.sh), so that a change in our own code does not cost a bootstrap.
 
-ROOTFS_PACKAGES=systemd,systemd-sysv,systemd-resolved,systemd-timesyncd,udev,dbus,kmod,initramfs-tools,zstd,libpam-systemd
+ROOTFS_PACKAGES=systemd,systemd-sysv,systemd-resolved,chrony,udev,dbus,kmod,initramfs-tools,zstd,libpam-systemd
 ROOTFS_PACKAGES+=,iproute2,iputils-ping,openssh-server,openssl,ca-certificates,tzdata,nginx-light,snmpd,snmp,smartmontools
 ROOTFS_PACKAGES+=,systemd-coredump,fdisk,util-linux,procps,less,dosfstools,mtools,pciutils,libstdc++6,libatomic1,netbase,login,passwd,hostname,qrencode
 # Its own service stays off: execd loads the rules.

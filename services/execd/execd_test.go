@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -44,6 +45,7 @@ type fakeHost struct {
 	listed           []host.Disk
 	did              []string
 	wall             fakeWall
+	clock            fakeClock
 }
 
 func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {
@@ -185,7 +187,7 @@ func (k kind) start(t *testing.T, zpool, zfs string, uids ...int) *bench {
 	}
 	ending := make(chan struct{})
 	b.end = sync.OnceFunc(func() { close(ending) })
-	b.server = &Server{State: b.state, Host: b.host, UIDs: uids, Ending: ending, beatEvery: 50 * time.Millisecond}
+	b.server = &Server{State: b.state, Host: b.host, Time: NewTime(b.host, b.state, slog.New(slog.DiscardHandler)), UIDs: uids, Ending: ending, beatEvery: 50 * time.Millisecond}
 	server := httptest.NewUnstartedServer(b.server.Handler())
 	server.Listener, server.Config.ConnContext = listener, unixsocket.ConnContext
 	server.Start()

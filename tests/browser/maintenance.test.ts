@@ -104,7 +104,7 @@ test('the machine itself: a clock without a server, a cable that is out and forg
   await temperatures.getByText('91 °C').waitFor();
   await forget.scrollIntoViewIfNeeded();
   await lookAt(page, 'maintenance-machine-unwell');
-  await page.getByText('systemd-timesyncd has no time server that answers.').waitFor({ timeout: 60_000 });
+  await page.getByText('chrony has no time server that answers.').waitFor({ timeout: 60_000 });
   // It is an alert after some seconds, which leads here, and ends when the link is forgotten.
   type Alerts = { items: { class: string; page: string }[] };
   const active = async () =>

@@ -161,7 +161,7 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
   ['analytics-changed', '/analytics/changed', (page) => page.getByRole('button', { name: 'Compare again' }).waitFor()],
   [
     'analytics-heatmap',
-    // What was imported at the start must still be in it on a slow machine.
+    // An hour: what was imported at the start is still within it on a slow machine.
     '/analytics/explore?metric=shop_checkout_seconds&limit=1.5&range=3600',
     (page) => page.getByText(/ slower than 1.5 s/).waitFor(),
   ],
@@ -194,6 +194,12 @@ const pages: [name: string, path: string, complete: (page: import('playwright-co
     'hardware',
     '/maintenance/hardware',
     (page) => page.getByRole('grid', { name: 'Sensors' }).getByText('CPU1 Temp').waitFor(),
+  ],
+  [
+    'time',
+    '/maintenance/time',
+    (page) =>
+      page.getByRole('grid', { name: 'What the time servers answer' }).getByText('time.example').first().waitFor(),
   ],
   ['no-such-page', '/nothing/here', (page) => page.getByText('There is no such page').waitFor()],
 ];

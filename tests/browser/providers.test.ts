@@ -134,6 +134,25 @@ test('somebody signs in at the OpenID provider, confirms there, and signs out th
   await page.getByRole('button', { name: 'Go on with Company' }).waitFor();
 });
 
+test('who signs out of a session that has ended already is signed out', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fprofile');
+  expect(new RegExp(`request to ${company.issuer}`));
+  company.who = { sub: 'sub-ann', name: 'ann', groups: ['admins'] };
+  await page.getByRole('button', { name: 'Go on with Company' }).click();
+  // The request arrives, and its answer is lost.
+  await page.route('**/api/providers/end', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  expect(/ERR_FAILED|status of 401/);
+  await page.getByRole('button', { name: 'ann: user menu' }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Signing out failed' }).waitFor();
+  await page.unroute('**/api/providers/end');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('button', { name: 'Go on with Company' }).waitFor();
+});
+
 test('a provider that is gone says so, and the local form is there', async (t) => {
   const { page, expect } = await someone.visit(t, '/sign-in');
   expect(/status of (401|503)/);

@@ -267,27 +267,43 @@ func openTelemetry(t *testing.T, d *daemon) {
 	}
 }
 
-// pypi is a Python with packages of PyPI, which are installed once.
-func pypi(t *testing.T, name string, packages ...string) (python string) {
+// filled is a folder that is filled once: by the first of those who want it, also of several runs; the others wait.
+func filled(t *testing.T, name string, within time.Duration, fill func(ctx context.Context, folder string) error) string {
 	t.Helper()
 	folder := cache(t, name)
-	python = filepath.Join(folder, "bin", "python")
-	if _, err := os.Stat(filepath.Join(folder, "ready")); err == nil {
-		return python
+	lock, err := os.Create(folder + ".lock")
+	if err != nil {
+		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	ready := filepath.Join(folder, "ready")
+	if _, err := os.Stat(ready); err == nil {
+		return folder
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	err := run(ctx, folder, "python3", "-m", "venv", folder)
-	if err == nil {
-		err = run(ctx, folder, python, append([]string{"-m", "pip", "install", "-q"}, packages...)...)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "ready"), nil, 0o644)
+	if err = fill(ctx, folder); err == nil {
+		err = os.WriteFile(ready, nil, 0o644)
 	}
 	if err != nil {
-		t.Fatalf("%s of PyPI cannot be installed here: %v", strings.Join(packages, " "), err)
+		t.Fatalf("%s cannot be installed here: %v", name, err)
 	}
-	return python
+	return folder
+}
+
+// pypi is a Python with packages of PyPI.
+func pypi(t *testing.T, name string, packages ...string) (python string) {
+	t.Helper()
+	within := func(folder string) string { return filepath.Join(folder, "bin", "python") }
+	return within(filled(t, name, 2*time.Minute, func(ctx context.Context, folder string) error {
+		if err := run(ctx, folder, "python3", "-m", "venv", folder); err != nil {
+			return err
+		}
+		return run(ctx, folder, within(folder), append([]string{"-m", "pip", "install", "-q"}, packages...)...)
+	}))
 }
 
 func pythonStatsd(t *testing.T, d *daemon) {

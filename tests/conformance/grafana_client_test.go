@@ -19,28 +19,17 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 )
 
-// grafanaPackages is a folder with what grafana/package-lock.json names, which is filled once.
+// grafanaPackages is a folder with what grafana/package-lock.json names.
 func grafanaPackages(t *testing.T) string {
 	t.Helper()
 	lock, err := os.ReadFile("grafana/package-lock.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := cache(t, fmt.Sprintf("npm-grafana-%.6x", sha256.Sum256(lock)))
-	if _, err := os.Stat(filepath.Join(folder, "ready")); err == nil {
-		return folder
-	}
-	copyFiles(t, folder, "grafana/package.json", "grafana/package-lock.json")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
-	defer cancel()
-	err = run(ctx, folder, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "ready"), nil, 0o644)
-	}
-	if err != nil {
-		t.Fatalf("Grafana's client cannot be installed here: %v", err)
-	}
-	return folder
+	return filled(t, fmt.Sprintf("npm-grafana-%.6x", sha256.Sum256(lock)), 20*time.Minute, func(ctx context.Context, folder string) error {
+		copyFiles(t, folder, "grafana/package.json", "grafana/package-lock.json")
+		return run(ctx, folder, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
+	})
 }
 
 func copyFiles(t *testing.T, folder string, paths ...string) {

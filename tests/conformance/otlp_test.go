@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -324,22 +323,12 @@ func goClient(t *testing.T, job string, exporter sdk.Exporter) {
 var otelPackages = []string{"@opentelemetry/api@1.10.0", "@opentelemetry/resources@3.1.1", "@opentelemetry/sdk-metrics@3.1.1",
 	"@opentelemetry/exporter-metrics-otlp-http@0.301.0", "@opentelemetry/exporter-metrics-otlp-proto@0.301.0"}
 
-// npmPackages is a folder with packages of npm, which is filled once.
+// npmPackages is a folder with packages of npm.
 func npmPackages(t *testing.T, name string, packages []string) string {
-	folder := cache(t, name)
-	if _, err := os.Stat(filepath.Join(folder, "ready")); err == nil {
-		return folder
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	err := run(ctx, folder, "npm", append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder}, packages...)...)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "ready"), nil, 0o644)
-	}
-	if err != nil {
-		t.Fatalf("%s cannot be installed here: %v", strings.Join(packages, " "), err)
-	}
-	return folder
+	t.Helper()
+	return filled(t, name, 3*time.Minute, func(ctx context.Context, folder string) error {
+		return run(ctx, folder, "npm", append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder}, packages...)...)
+	})
 }
 
 const javascript = `

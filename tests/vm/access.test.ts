@@ -50,7 +50,7 @@ if (withVariants || wantedStep)
     await step('by password and the code of an app, and by a recovery code, each once', async () => {
       const server = await timeServer();
       try {
-        await askOurTimeServer(machine);
+        await askOurTimeServer(api);
         app = await addApp((await signIn(machine, { user: 'ada', password: OWN })).person);
       } finally {
         server.close();

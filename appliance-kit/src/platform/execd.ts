@@ -8,8 +8,9 @@ import type { FirewallDocument } from './firewall.ts';
 import type { PoolPlan, ServiceAction, SnmpAccess } from './platform.ts';
 import type { VdevPlan } from './pool.ts';
 import type { SshAccess } from './ssh.ts';
+import type { TimeVerbs } from './time.ts';
 
-interface Verbs extends CertificateVerbs {
+interface Verbs extends CertificateVerbs, TimeVerbs {
   'pool.create': PoolPlan & { ashift: number };
   'pool.destroy': { name: string; confirm: string };
   'pool.export': { name: string };
@@ -147,6 +148,8 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'firewall.take-back': 3 * 60_000,
   'firewall.set': 3 * 60_000,
   'firewall.read': 60_000,
+  'time.read': 40_000,
+  'time.set': 5 * 60_000,
   power: 30_000,
   'dataset.create': 5 * 60_000,
   'dataset.set': 5 * 60_000,
@@ -194,6 +197,8 @@ const READING: ReadonlySet<keyof Verbs> = new Set<keyof Verbs>([
     'firewall.take-back',
     'firewall.set',
     'firewall.read',
+    'time.read',
+    'time.set',
   ] as const),
   ...(['dataset.sample', 'snapshot.diff', 'snapshot.list-files'] as const),
 ]);

@@ -7,80 +7,34 @@ import { type TestContext, test } from 'node:test';
 import { asOnIllumos } from '../../tests/fixtures/illumos.ts';
 import { systemClock } from '../base/clock.ts';
 import { fail } from '../base/problems/problem.ts';
-import { IllumosMachine, parseLinks, parseNtpq, parseTracking, splitParsable } from './illumos/machine.ts';
-import { addressBytes, LinuxMachine, type LinuxMachineOptions, parseOrigins, parseTimesync } from './linux/machine.ts';
+import { parseTracking } from './chrony.ts';
+import { IllumosMachine, parseLinks, parseNtpq, splitParsable } from './illumos/machine.ts';
+import { addressBytes, LinuxMachine, type LinuxMachineOptions, parseOrigins } from './linux/machine.ts';
 import type { TimeSource } from './machine.ts';
 import { Simulation } from './sim/simulation.ts';
 
-/** µs since the epoch. */
-const AT = 1_787_323_275_000_000;
-
-/** As `busctl --json=short` prints the properties; the clock is `ahead` seconds behind the server. */
-function timesync(options: { packets?: number; leap?: number; ahead?: number; name?: string } = {}): string {
-  const { packets = 4, leap = 0, ahead = 0.0021, name = '2.debian.pool.ntp.org' } = options;
-  const server = ahead * 1e6;
-  const times = packets === 0 ? [0, 0, 0, 0] : [AT, AT + server + 3500, AT + server + 3600, AT + 7100];
-  const message = [leap, 4, 4, 1, -25, 0, 0, [71, 80, 83, 0], ...times, false, packets, 355];
-  return JSON.stringify({
-    type: 'a{sv}',
-    data: [
-      {
-        LinkNTPServers: { type: 'as', data: [] },
-        ServerName: { type: 's', data: name },
-        ServerAddress: { type: '(iay)', data: [2, [192, 0, 2, 1]] },
-        PollIntervalUSec: { type: 't', data: 256_000_000 },
-        NTPMessage: { type: '(uuuuittayttttbtt)', data: message },
-        Frequency: { type: 'x', data: 87_127 },
-      },
-    ],
-  });
-}
-
-test('timesyncd: a server that is followed, the offset, and when it answered', () => {
-  const time = parseTimesync(timesync());
-  assert.deepEqual(
-    { ...time, offsetSeconds: Math.round((time.offsetSeconds ?? 0) * 1e6) / 1e6 },
-    {
-      ...{ daemon: 'systemd-timesyncd', running: true, source: '2.debian.pool.ntp.org', synchronised: true },
-      ...{ answeredAt: Math.round((AT + 7100) / 1000), pollSeconds: 256, offsetSeconds: 0.0021 },
-    },
-  );
-});
-
-test('timesyncd: a clock that was five minutes off was set, so the answer came by the new time', () => {
-  const { answeredAt, offsetSeconds } = parseTimesync(timesync({ ahead: 300 }));
-  assert.ok(Math.abs((offsetSeconds ?? 0) - 300) < 0.01);
-  assert.ok(Math.abs((answeredAt ?? 0) - (AT / 1000 + 300_000)) < 20);
-  const back = parseTimesync(timesync({ ahead: -300 }));
-  assert.ok(Math.abs((back.offsetSeconds ?? 0) - 300) < 0.01, 'without sign');
-});
-
-test('timesyncd: no answer yet, a server that has no time itself, nonsense', () => {
-  const none = parseTimesync(timesync({ packets: 0, name: '' }));
-  assert.deepEqual([none.synchronised, none.source, none.answeredAt, none.offsetSeconds], [false, null, null, null]);
-  assert.equal(parseTimesync(timesync({ leap: 3 })).synchronised, false);
-  const bare = parseTimesync('{"type":"a{sv}","data":[{}]}');
-  assert.deepEqual([bare.running, bare.synchronised, bare.source, bare.pollSeconds], [true, false, null, null]);
-  for (const text of ['', 'Failed', '{}', 'null', '[]', '{"data":3}'])
-    assert.throws(() => parseTimesync(text), /busctl says of systemd-timesyncd cannot be read/, text);
-});
-
-test('timesyncd that was stopped is not running, and not started by asking; a bus that is down is an error', async () => {
-  const linux = (words: string) =>
+test('Linux: the clock as chrony tells of it; one that is stopped does not run, and what cannot be started is an error', async () => {
+  const linux = (answer: string | Error) =>
     new LinuxMachine({
       command: async (program, args) => {
-        assert.equal(program, 'busctl');
-        assert.ok(args.includes('--auto-start=no'));
-        throw fail('command_failed', `“busctl” failed: ${words}`);
+        assert.deepEqual([program, ...args], ['chronyc', '-c', '-n', 'tracking']);
+        if (typeof answer !== 'string') throw answer;
+        return answer;
       },
     });
-  for (const words of [
-    'Call failed: The name org.freedesktop.timesync1 was not provided by any .service files',
-    'Call failed: Could not activate remote peer: unit is not active',
-    'Call failed: The name is not activatable',
-  ])
-    assert.deepEqual((await linux(words).timeSource()).running, false, words);
-  await assert.rejects(linux('Failed to connect to bus: Connection refused').timeSource(), /connect to bus/);
+  // What Debian's chronyc 4.6.1-3+deb13u2 printed on 26 November 2026.
+  const follows =
+    '7F000002,127.0.0.2,2,1795662359.933929451,-0.000459044,0.000139372,0.000139372,-7.885,-0.000,436.803,0.001150551,0.013276663,2.0,Normal\n';
+  assert.deepEqual(await linux(follows).timeSource(), {
+    ...{ daemon: 'chrony', running: true, source: '127.0.0.2', synchronised: true },
+    ...{ answeredAt: 1_795_662_359_934, pollSeconds: 2, offsetSeconds: 0.000459044 },
+  });
+  const silent = fail('command_failed', '“chronyc -c -n tracking” failed: Command failed: chronyc -c -n tracking');
+  const { daemon, running, synchronised } = await linux(silent).timeSource();
+  assert.deepEqual([daemon, running, synchronised], ['chrony', false, false]);
+  const missing = fail('command_failed', '“chronyc -c -n tracking” failed: spawn chronyc ENOENT');
+  await assert.rejects(linux(missing).timeSource(), /ENOENT/);
+  await assert.rejects(linux('200 OK').timeSource(), /What chronyc says cannot be read/);
 });
 
 /** A /sys with these files; a text that begins with → is a link. */

@@ -15,6 +15,7 @@ import type { ReplicationPlatform } from './replication.ts';
 import type { Service } from './service.ts';
 import type { SshPlatform } from './ssh.ts';
 import type { SystemsPlatform } from './systems.ts';
+import type { TimePlatform } from './time.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
 export interface PlatformDisk {
@@ -129,6 +130,8 @@ export interface Platform {
   readonly hardware: HardwarePlatform;
   /** Who may reach it. */
   readonly firewall: FirewallPlatform;
+  /** Whom it asks for the time. */
+  readonly time: TimePlatform;
   /** The certificate of the web page. */
   readonly certificate: CertificatePlatform;
   /** Null where there is no account for users of the appliance. */

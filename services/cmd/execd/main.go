@@ -56,7 +56,9 @@ func setup(ctx context.Context, p *daemon.Process, state, client string) error {
 		p.Log.Error("the firewall's rules cannot be loaded; it is tried again", "error", err)
 	}
 	p.Go(wall.Watch)
-	s := &execd.Server{State: state, Host: host, Firewall: wall, UIDs: uids, Ending: ctx.Done(), Failed: func(err error) { p.Log.Error("what goes on by itself did not succeed", "error", err) }}
+	clock := execd.NewTime(host, state, p.Log)
+	p.Go(clock.Watch)
+	s := &execd.Server{State: state, Host: host, Firewall: wall, Time: clock, UIDs: uids, Ending: ctx.Done(), Failed: func(err error) { p.Log.Error("what goes on by itself did not succeed", "error", err) }}
 	// Not before it is ready: to start a service may take as long as the network.
 	go func() {
 		if err := s.Resume(ctx); err != nil {

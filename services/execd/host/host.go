@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"cistern/services/execd/chrony"
 	"cistern/services/execd/host/firewall"
 )
 
@@ -82,6 +83,10 @@ type Host interface {
 	LoadFirewall(ctx context.Context, rules []firewall.Rule, anew bool) error
 	// ReadFirewall is what the kernel has, compared with rules.
 	ReadFirewall(ctx context.Context, rules []firewall.Rule) (firewall.Loaded, error)
+	// NetworkTimeServers are those that the network names (DHCP).
+	NetworkTimeServers() []string
+	// LoadTimeServers has chrony ask these for the time, and nobody else. A chrony that does not run asks them once it does.
+	LoadTimeServers(ctx context.Context, asked []chrony.Asked) error
 	// Power reboots or switches off; it returns before that happens.
 	Power(ctx context.Context, action string) error
 }

@@ -68,12 +68,13 @@ func linuxOwn(p Paths) []Step {
 		Command("network", "routes.txt", short, "ip", "route", "show", "table", "all"),
 		Command("network", "links.txt", short, "networkctl", "status", "--all", "--no-pager"),
 		Command("network", "names.txt", short, "resolvectl", "status", "--no-pager"),
-		Command("time", "clock.txt", short, "timedatectl", "timesync-status", "--no-pager"),
+		Command("time", "clock.txt", short, "chronyc", "-n", "tracking"),
+		Command("time", "sources.txt", short, "chronyc", "-n", "sources", "-v"),
 		Ask("storage", "storaged.json", filepath.Join(p.Run, "storaged/http.sock"), "/api/v1/status/storage"),
 		optional(Files("crashes", "records.json", state("support/crashes.json"))),
 		Command("crashes", "cores.txt", short, "ls", "-la", "--time-style=full-iso", "/var/lib/systemd/coredump"),
 	}
-	for _, service := range []string{"cistern-storaged", "cistern-tracerd", "cistern-execd", "cistern-akd", "cistern-replicd", "cistern-supportd", "cistern-gatherd", "cistern-pools", "cistern-identity", "cistern-system-pool", "nginx", "snmpd", "zfs-zed"} {
+	for _, service := range []string{"cistern-storaged", "cistern-tracerd", "cistern-execd", "cistern-akd", "cistern-replicd", "cistern-supportd", "cistern-gatherd", "cistern-pools", "cistern-identity", "cistern-system-pool", "nginx", "snmpd", "chrony", "zfs-zed"} {
 		steps = append(steps,
 			Command("services", service+".txt", short, "systemctl", "show", service+".service", "--no-pager"),
 			Command("logs", service+".txt", short, "journalctl", "-u", service+".service", "-n", "5000", "--no-pager", "-o", "short-iso-precise"))

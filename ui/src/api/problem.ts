@@ -23,7 +23,7 @@ const UNREACHABLE: Problem = {
   status: 0,
   code: 'unreachable',
   detail: 'The request did not reach the appliance, or its answer did not come back.',
-  action: 'Check the network between this browser and the appliance. The page tries again automatically.',
+  action: 'Check the network between this browser and the appliance.',
 };
 
 function isProblem(value: unknown): value is Problem {

@@ -4548,6 +4548,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/time": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whom the appliance asks for the time, and what they answer
+         * @description Needs: administrator.
+         */
+        get: operations["getTime"];
+        /**
+         * Decide whom the appliance asks for the time
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["setTime"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/boot-environments": {
         parameters: {
             query?: never;
@@ -5673,7 +5697,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "objectives" | "outputs" | "pools" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "objectives" | "outputs" | "pools" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -8892,6 +8916,78 @@ export interface components {
             /** @description what is watched is measured in, as seconds or bytes/s; empty when nobody knows it */
             unit: string;
             series: components["schemas"]["ThresholdSeries"][];
+        };
+        TimeSettings: {
+            /** @description asked for the time */
+            servers: {
+                /** @description a host name or an address */
+                address: string;
+                /** @description the name stands for many servers, of which up to four are asked */
+                pool: boolean;
+                /** @description only answers that are authenticated (Network Time Security) are taken */
+                nts: boolean;
+            }[];
+            /** @description those that the network names (DHCP) are asked as well */
+            fromNetwork: boolean;
+        };
+        TimeState: {
+            /** @description asked for the time */
+            servers: {
+                /** @description a host name or an address */
+                address: string;
+                /** @description the name stands for many servers, of which up to four are asked */
+                pool: boolean;
+                /** @description only answers that are authenticated (Network Time Security) are taken */
+                nts: boolean;
+            }[];
+            /** @description those that the network names (DHCP) are asked as well */
+            fromNetwork: boolean;
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+            /** @description chrony, which keeps the clock */
+            running: boolean;
+            synchronised: boolean;
+            /** @description how the clock is kept */
+            sentence: string;
+            stratum: number | null;
+            offsetSeconds: number | null;
+            jitterSeconds: number | null;
+            /**
+             * @description at the end of this month
+             * @enum {unknown}
+             */
+            leapSecond: "none" | "insert" | "delete" | "unknown";
+            asked: {
+                /** @description a host name or an address */
+                address: string;
+                /** @description the name stands for many servers, of which up to four are asked */
+                pool: boolean;
+                /** @description only answers that are authenticated (Network Time Security) are taken */
+                nts: boolean;
+                /**
+                 * @description who named it
+                 * @enum {unknown}
+                 */
+                from: "settings" | "network" | "default";
+            }[];
+            sources: {
+                /** @description as it was named */
+                name: string;
+                address: string | null;
+                /** @enum {unknown} */
+                state: "followed" | "combined" | "spare" | "silent" | "lies" | "unsteady" | "unresolved";
+                /** @description what that means */
+                sentence: string;
+                stratum: number | null;
+                /** @description of the last eight questions */
+                answers: number;
+                ageSeconds: number | null;
+                offsetSeconds: number | null;
+                jitterSeconds: number | null;
+                nts: boolean;
+                /** @description its answers are, by NTS */
+                authenticated: boolean;
+            }[];
         };
         Token: {
             id: string;
@@ -26087,6 +26183,129 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTime: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeState"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setTime: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TimeSettings"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeState"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -69,6 +69,13 @@ export const places: readonly Place[] = [
     key: '',
     about: 'The parts of the machine: sensors, errors, memory, cards, slots',
   },
+  {
+    title: 'Time',
+    path: '/maintenance/time',
+    key: '',
+    about: 'Whom the appliance asks for the time, and what they answer',
+    role: 'administrator',
+  },
   { title: 'SNMP agent', path: '/maintenance/snmp', key: '', about: 'Who may poll this appliance, and its MIB' },
   {
     title: 'Clock, network and temperatures',
@@ -127,6 +134,7 @@ const manual: Readonly<Record<string, string>> = {
   '/maintenance': 'support',
   '/maintenance/hardware': 'system',
   '/maintenance/machine': 'system',
+  '/maintenance/time': 'system',
   '/maintenance/snmp': 'system',
   '/maintenance/system': 'system',
 };

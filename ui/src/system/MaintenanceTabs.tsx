@@ -4,6 +4,7 @@ import { PartTabs } from '../shells/PartTabs.tsx';
 const tabs = [
   ['maintenance', 'Maintenance', '/maintenance'],
   ['hardware', 'Hardware', '/maintenance/hardware'],
+  ['time', 'Time', '/maintenance/time'],
 ] as const;
 
 export function MaintenanceTabs({ active }: { active: (typeof tabs)[number][0] }) {

@@ -111,6 +111,7 @@ const CHANGES: Readonly<Record<string, (target: string) => string>> = {
   'threshold.create': (what) => `added the rule ${what}`,
   'threshold.delete': (what) => `removed the rule ${what}`,
   'threshold.update': (what) => `changed the rule ${what}`,
+  'time.set': () => 'changed whom the appliance asks for the time',
   'token.create': (what) => `made the API token ${what}`,
   'token.delete': (what) => `withdrew the API token ${what}`,
   'token.update': (what) => `changed the API token ${what}`,

@@ -24,6 +24,7 @@ import type {
 import type { PoolActions } from '../poolActions.ts';
 import type { Service } from '../service.ts';
 import type { SystemsPlatform } from '../systems.ts';
+import { type TimePlatform, timeBy } from '../time.ts';
 import type { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
@@ -55,6 +56,7 @@ export class Illumos implements Platform {
   readonly machine: IllumosMachine;
   readonly hardware: HardwarePlatform;
   readonly systems: SystemsPlatform;
+  readonly time: TimePlatform;
   readonly certificate: CertificatePlatform;
   readonly firewall: FirewallPlatform;
   /** docs/OMNIOS.md says how one gets in instead. */
@@ -72,6 +74,7 @@ export class Illumos implements Platform {
     this.#etc = options.etc ?? '/etc';
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
+    this.time = timeBy((verb, body) => this.#execd.run(verb, body as never));
     this.certificate = certificateBy((verb, body) => this.#execd.run(verb, body as never));
     this.firewall = execdFirewall(this.#execd, async () =>
       /^online/.test(await this.#command('svcs', ['-H', '-o', 'state', 'svc:/network/ssh:default']).catch(() => '')),

@@ -2,36 +2,10 @@
 // disks only: what fmtopo and ipmitool print of the machine's own sensors takes privileges that akd has not, and differs
 // between machines. Written after chronyc(1), ntpq(8), dladm(8), ipadm(8) and ipadm.c; not run on illumos yet.
 import { asProblem, fail } from '../../base/problems/problem.ts';
+import { NO_TIME_SOURCE, parseTracking } from '../chrony.ts';
 import type { Command } from '../command.ts';
 import type { LinkAddress, MachinePlatform, PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import { ethernetAddress } from '../network.ts';
-
-const NOTHING = { source: null, answeredAt: null, pollSeconds: null, offsetSeconds: null, synchronised: false };
-/** Of the 14 fields that `chronyc -c tracking` prints. */
-const CHRONY = { name: 1, reference: 3, offset: 4, interval: 12, leap: 13, count: 14 } as const;
-
-/** @param output `chronyc -c -n tracking`: one line of values with commas between them */
-export function parseTracking(output: string): TimeSource {
-  const line = output.trim();
-  const fields = line.split(',');
-  const at = (name: keyof typeof CHRONY) => fields[CHRONY[name]] ?? '';
-  const reference = Number(at('reference'));
-  const offset = Number(at('offset'));
-  if (fields.length < CHRONY.count || line.includes('\n') || !Number.isFinite(reference) || !Number.isFinite(offset)) {
-    throw fail('command_failed', `What chronyc says cannot be read: “${line.slice(0, 200)}”.`);
-  }
-  const synchronised = ['Normal', 'Insert second', 'Delete second'].includes(at('leap'));
-  const interval = Number(at('interval'));
-  return {
-    daemon: 'chrony',
-    running: true,
-    source: synchronised && at('name') !== '' ? at('name') : null,
-    answeredAt: reference > 0 ? Math.round(reference * 1000) : null,
-    pollSeconds: interval > 0 ? interval : null,
-    offsetSeconds: reference > 0 ? Math.abs(offset) : null,
-    synchronised,
-  };
-}
 
 /** @param output `ntpq -n -c "rv 0 leap,refid,offset"`: name=value with commas or ends of lines between them */
 export function parseNtpq(output: string): TimeSource {
@@ -151,7 +125,7 @@ export class IllumosMachine implements MachinePlatform {
     if (chrony?.running) return chrony;
     const ntp = await this.#ask('ntpd', parseNtpq, 'ntpq', ['-n', '-c', 'rv 0 leap,refid,offset']);
     if (ntp?.running) return ntp;
-    return chrony ?? ntp ?? { daemon: 'chrony', running: false, ...NOTHING };
+    return chrony ?? ntp ?? { daemon: 'chrony', running: false, ...NO_TIME_SOURCE };
   }
 
   /** Null when the program is not installed. */
@@ -166,10 +140,10 @@ export class IllumosMachine implements MachinePlatform {
       output = await this.#command(program, args, { deadlineMs: 15_000 });
     } catch (error) {
       // chronyc says in place of its answer that nothing answers it, and fails.
-      return MISSING.test(asProblem(error).detail) ? null : { daemon, running: false, ...NOTHING };
+      return MISSING.test(asProblem(error).detail) ? null : { daemon, running: false, ...NO_TIME_SOURCE };
     }
     // ntpq says so too, and ends as if all were well.
-    return SILENT.test(output) || output.trim() === '' ? { daemon, running: false, ...NOTHING } : parse(output);
+    return SILENT.test(output) || output.trim() === '' ? { daemon, running: false, ...NO_TIME_SOURCE } : parse(output);
   }
 
   async links(): Promise<PlatformLink[]> {

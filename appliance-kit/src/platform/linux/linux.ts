@@ -28,6 +28,7 @@ import { followPoolEvents } from '../poolEvents.ts';
 import type { Service } from '../service.ts';
 import type { SshPlatform } from '../ssh.ts';
 import type { SystemsPlatform } from '../systems.ts';
+import { type TimePlatform, timeBy } from '../time.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
@@ -68,6 +69,7 @@ export class Linux implements Platform {
   readonly machine: LinuxMachine;
   readonly hardware: LinuxHardware;
   readonly systems: SystemsPlatform;
+  readonly time: TimePlatform;
   readonly certificate: CertificatePlatform;
   readonly firewall: FirewallPlatform;
   readonly ssh: SshPlatform;
@@ -91,6 +93,7 @@ export class Linux implements Platform {
     this.#liveFile = options.liveFile ?? LIVE_FILE;
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
+    this.time = timeBy((verb, body) => this.#execd.run(verb, body as never));
     this.certificate = certificateBy((verb, body) => this.#execd.run(verb, body as never));
     this.ssh = execdSsh(this.#execd);
     const tables = options.socketTables ?? ['/proc/net/tcp', '/proc/net/tcp6'];

@@ -1,67 +1,18 @@
-// The machine as Linux reports it: systemd-timesyncd over the bus, links and sensors from /sys.
+// The machine as Linux reports it: the clock as chrony tells of it, links and sensors from /sys.
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import os from 'node:os';
 import { basename, join } from 'node:path';
 import { asProblem, fail } from '../../base/problems/problem.ts';
+import { NO_TIME_SOURCE, parseTracking } from '../chrony.ts';
 import type { Command } from '../command.ts';
 import type { LinkAddress, MachinePlatform, PlatformLink, Sensor, TimeSource } from '../machine.ts';
 import { ethernetAddress } from '../network.ts';
 
-const DAEMON = 'systemd-timesyncd';
-/** Never started by asking: whoever stopped it meant it. */
-export const TIMESYNC_ARGS = [
-  ...['--system', '--json=short', '--auto-start=no', '--timeout=5', 'call'],
-  ...['org.freedesktop.timesync1', '/org/freedesktop/timesync1', 'org.freedesktop.DBus.Properties', 'GetAll'],
-  ...['s', 'org.freedesktop.timesync1.Manager'],
-];
-/** Where NTPMessage, (uuuuittayttttbtt), has the leap indicator, the four times in µs, and how many answers there were. */
-const MESSAGE = { leap: 0, origin: 8, received: 9, transmitted: 10, destination: 11, packets: 13 } as const;
-/** The protocol's word for "my clock is not set". */
-const LEAP_UNKNOWN = 3;
-/** timesyncd sets the clock at once when it is further off than this, and turns it slowly otherwise (timesyncd-manager.c). */
-const STEPPED_SECONDS = 0.4;
+/** As Node says that there is no such program. */
+const NOT_STARTED = /ENOENT|EACCES/;
 
 type Json = Record<string, unknown>;
 const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {});
-const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
-
-/** @param output what busctl prints of the properties of timesync1's Manager */
-export function parseTimesync(output: string): TimeSource {
-  let properties: Json;
-  try {
-    const { data } = object(JSON.parse(output));
-    if (!Array.isArray(data)) throw new Error('it has no data');
-    properties = object(data[0]);
-  } catch (error) {
-    throw fail('command_failed', `What busctl says of ${DAEMON} cannot be read: ${(error as Error).message}`);
-  }
-  const property = (name: string) => object(properties[name]).data;
-  const message = property('NTPMessage');
-  const fields: unknown[] = Array.isArray(message) ? message : [];
-  const [origin, received, transmitted, destination] = (
-    ['origin', 'received', 'transmitted', 'destination'] as const
-  ).map((name) => number(fields[MESSAGE[name]])) as [number, number, number, number];
-  const answered = number(fields[MESSAGE.packets]) > 0 && destination > 0;
-  // RFC 5905, 8: how far the server is ahead, from the four times of one exchange.
-  const ahead = (received - origin + (transmitted - destination)) / 2e6;
-  const stepped = Math.abs(ahead) >= STEPPED_SECONDS;
-  const name = property('ServerName');
-  const poll = number(property('PollIntervalUSec')) / 1e6;
-  return {
-    daemon: DAEMON,
-    running: true,
-    source: typeof name === 'string' && name !== '' ? name : null,
-    // The times are those before the clock was set by it.
-    answeredAt: answered ? Math.round(destination / 1000 + (stepped ? ahead * 1000 : 0)) : null,
-    pollSeconds: poll > 0 ? poll : null,
-    offsetSeconds: answered ? Math.abs(ahead) : null,
-    synchronised: answered && number(fields[MESSAGE.leap]) !== LEAP_UNKNOWN,
-  };
-}
-
-/** What busctl prints when no service has that name on the bus. */
-const NOT_RUNNING = /not activatable|ServiceUnknown|NameHasNoOwner|was not provided|does not exist|could not activate/i;
-
 /** What systemd-networkd knows of the links. It is asked, not started. */
 export const NETWORKD_ARGS = [
   ...['--system', '--json=short', '--auto-start=no', '--timeout=5', 'call'],
@@ -142,13 +93,15 @@ export class LinuxMachine implements MachinePlatform {
   }
 
   async timeSource(): Promise<TimeSource> {
+    let said: string;
     try {
-      return parseTimesync(await this.#command('busctl', TIMESYNC_ARGS));
+      said = await this.#command('chronyc', ['-c', '-n', 'tracking'], { deadlineMs: 15_000 });
     } catch (error) {
-      if (!NOT_RUNNING.test(asProblem(error).detail)) throw error;
-      const nothing = { source: null, answeredAt: null, pollSeconds: null, offsetSeconds: null };
-      return { daemon: DAEMON, running: false, ...nothing, synchronised: false };
+      // It says in place of its answer that nothing answers it, and fails; what cannot be started is another matter.
+      if (NOT_STARTED.test(asProblem(error).detail)) throw error;
+      return { daemon: 'chrony', running: false, ...NO_TIME_SOURCE };
     }
+    return parseTracking(said);
   }
 
   /** One line; undefined when there is none, or the kernel refuses: it does for the carrier of a link that is off. */

@@ -22,6 +22,7 @@ import type {
 import type { Service } from '../service.ts';
 import { serviceFacts } from '../service-facts.ts';
 import type { PlatformSystem } from '../systems.ts';
+import type { TimePlatform } from '../time.ts';
 import { type SimCertificateOptions, simCertificate } from './certificate.ts';
 import { noDatasets, type SimDatasetState } from './dataset-state.ts';
 import { SimDatasets } from './datasets.ts';
@@ -31,6 +32,7 @@ import { newPool, type SimDisk, type SimPool } from './pool-state.ts';
 import { SimPools } from './pools.ts';
 import { SimReplication } from './replication.ts';
 import { noSsh, SimSsh, type SimSshState } from './ssh.ts';
+import { noTime, type SimTimeState, simTime } from './time.ts';
 
 const GIB = 2 ** 30;
 interface SimService {
@@ -55,6 +57,7 @@ interface SimState {
   sensors: Sensor[];
   hardware: SimHardwareState;
   systems: PlatformSystem[];
+  timeServers: SimTimeState;
   firewall: SimFirewallState;
   ssh: SimSshState;
 }
@@ -84,7 +87,7 @@ function initial(now: number): SimState {
     live: null,
     datasets: noDatasets(),
     time: {
-      ...{ daemon: 'systemd-timesyncd', running: true, source: 'time.example', synchronised: true },
+      ...{ daemon: 'chrony', running: true, source: 'time.example', synchronised: true },
       ...{ answeredAt: null, pollSeconds: 64, offsetSeconds: 0.0021, always: true },
     },
     links: ['eno1', 'eno2'].map((name, at) => ({
@@ -103,6 +106,7 @@ function initial(now: number): SimState {
       { id: 'board/1', title: 'Board (nct6775)', celsius: 36, maximum: null, critical: null },
     ],
     hardware: hardwareOf(now),
+    timeServers: noTime(),
     firewall: noFirewall(),
     ssh: noSsh(),
     systems: [
@@ -133,6 +137,7 @@ export class Simulation implements Platform {
     sensors: async (): Promise<Sensor[]> => structuredClone(this.#state.sensors),
   };
   readonly hardware: HardwarePlatform;
+  readonly time: TimePlatform;
   readonly firewall: SimFirewall;
   readonly ssh: SimSsh;
   readonly certificate: CertificatePlatform;
@@ -191,6 +196,10 @@ export class Simulation implements Platform {
       save: () => this.#save(),
       storaged: (action) => this.serviceAction('storaged', action),
     });
+    this.time = simTime(
+      () => this.#state.timeServers,
+      () => this.#save(),
+    );
     this.firewall = new SimFirewall({
       state: () => this.#state.firewall,
       save: () => this.#save(),
@@ -315,7 +324,7 @@ export class Simulation implements Platform {
    * `pool-damage {pool, files}`, `pool-elsewhere {pool}` (exported), `pool-outdated {pool}`, `pool-fill {pool, ratio}`, `scrub {pool}`, `resilver {pool, seconds}`,
    * `service {name, state, reason}`, `slow {milliseconds}`, `dataset-write {dataset, path, bytes, text}`,
    * `dataset-replicated {snapshot}`, `replication-cut {cut}` (the other machine cannot be reached), `dataset-generate {pool, datasets, snapshots}`,
-   * `time {…}` (what of a TimeSource is otherwise; `answeredAt` stays as it is from then on), `link {name, …}` (what of a link is
+   * `time-servers {lying, running}` (those that say another time; whether chrony runs), `time {…}` (what of a TimeSource is otherwise; `answeredAt` stays as it is from then on), `link {name, …}` (what of a link is
    * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`, `hardware {…}` (what of SimHardwareState is otherwise),
    * `firewall-drop {address, protocol, port, packets}` (a sender that is turned away), `firewall-differs {rule}` (somebody has added it),
    * `firewall-ssh {on}`, `live {medium}` (the device it was started from; null: it is installed), `system {name, …}` (what of an installed system is otherwise).
@@ -424,6 +433,9 @@ export class Simulation implements Platform {
         break;
       case 'time':
         this.#state.time = { ...this.#state.time, always: false, answeredAt: now, ...args };
+        break;
+      case 'time-servers':
+        Object.assign(this.#state.timeServers, args);
         break;
       case 'link': {
         const found = this.#state.links.find(({ name }) => name === args.name);

@@ -20,7 +20,7 @@ export const timeUnsynchronised = alertClass<UnsynchronisedArgs>({
     'It drifts, by a few seconds a day at worst. Measurements, logs and alerts then carry times that do not fit those of other machines, and one-time passwords and certificates may be refused.',
   response: () => 'The appliance goes on with its own clock, and goes on asking for the time.',
   action: () =>
-    'See that it reaches a time server (UDP port 123): one that the network names by DHCP (option 42), or one on the internet. If it is meant to have none, mute this class.',
+    'See that it reaches a time server (UDP port 123): one that is named under Maintenance → Time, or that the network names (DHCP option 42). If it is meant to have none, mute this class.',
   page: () => '/maintenance/machine',
   labels: () => ({}),
   dedupKey: () => 'time.unsynchronised/clock',

@@ -10,6 +10,7 @@ import { Machine, machineRoutes } from './machine.ts';
 import { routes } from './routes.ts';
 
 export { linkKeys } from './alerts.ts';
+export { apart } from './clock.ts';
 export type { Machine } from './machine.ts';
 
 export interface MachineDomain {

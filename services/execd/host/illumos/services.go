@@ -12,8 +12,11 @@ import (
 )
 
 func fmri(name string) string {
-	if name == "nginx" {
+	switch name {
+	case "nginx":
 		return "svc:/network/cistern/nginx:default"
+	case "chrony":
+		return "svc:/network/chrony:default"
 	}
 	return "svc:/application/cistern/" + name + ":default"
 }

@@ -21,6 +21,7 @@ var ofLinux = map[string]string{
 	"services/trace/tracer/counters_linux_test.go": "the counters of Linux, of its zpool",
 	"services/trace/tracer/standin_test.go":        "dtrace as it answers for seconds; how illumos' is started is tested beside it, by the table",
 	"services/trace/tracer/launch_linux_test.go":   "dtrace of Linux, which is started by a second process",
+	"services/execd/host/linux/time_linux_test.go": "whether chronyc of Linux has its sources read again",
 	"services/execd/kinds_test.go":                 "the kind of machine that is Linux",
 }
 
