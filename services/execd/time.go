@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"cistern/services/execd/chrony"
 	"cistern/services/execd/host"
+	"cistern/services/execd/host/chrony"
 )
 
 // Time keeps whom chrony asks for the time as the document says.

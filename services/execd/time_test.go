@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"cistern/services/execd/chrony"
+	"cistern/services/execd/host/chrony"
 )
 
 // fakeClock is what the machine asks for the time.

@@ -1,4 +1,4 @@
-// Whom the machine asks for the time. execd keeps it and tells chrony (services/execd/chrony); the simulated machine makes it up.
+// Whom the machine asks for the time. execd keeps it and tells chrony (services/execd/host/chrony); the simulated machine makes it up.
 
 export interface TimeServer {
   readonly address: string;

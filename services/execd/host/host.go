@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"cistern/services/execd/chrony"
+	"cistern/services/execd/host/chrony"
 	"cistern/services/execd/host/firewall"
 )
 

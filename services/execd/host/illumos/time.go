@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"cistern/services/execd/chrony"
+	"cistern/services/execd/host/chrony"
 )
 
 // chronyFile is what OmniOS' chronyd reads; its package keeps what others write there (build/chrony of omnios-build).

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"cistern/services/execd/chrony"
+	"cistern/services/execd/host/chrony"
 	"cistern/services/platform/command"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cistern/services/execd/chrony"
+	"cistern/services/execd/host/chrony"
 )
 
 func TestChronyIsTold(t *testing.T) {
