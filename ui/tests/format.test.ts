@@ -71,6 +71,8 @@ test('a limit is typed in the unit that one likes, and kept in the metric’s', 
   assert.equal(parseQuantity('1.5 s', 'milliseconds'), 1500);
   assert.equal(parseQuantity('250', 'milliseconds'), 250);
   assert.equal(parseQuantity('0.25 s', 'ms'), 250);
+  assert.equal(parseQuantity('1.2 ms', 's'), 0.0012);
+  assert.equal(parseQuantity('1.2 s', 's'), 1.2);
   assert.equal(parseQuantity('80 %', 'percent'), 80);
   assert.equal(parseQuantity('80 %', 'ratio'), 0.8);
   assert.equal(parseQuantity('2 GiB', 'mebibytes'), 2048);

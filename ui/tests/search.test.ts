@@ -23,11 +23,6 @@ const NO_SETTINGS: readonly (readonly [why: string, ...files: string[]])[] = [
   ['it chooses what is shown', 'system/logs', 'analytics/explore/QueryPage'],
 ];
 
-/** Parts of the settings document that have no form, and why. */
-const BY_API: Readonly<Record<string, readonly [title: string, why: string]>> = {
-  objectives: ['Objectives', 'they are set by the API and in the settings document; no page shows them'],
-};
-
 test('each form is one of a row of settings, or is none, with a reason', () => {
   const rows = [...settings.map(({ forms }) => forms), ...NO_SETTINGS.map(([, ...files]) => files)];
   const all = sources();
@@ -45,7 +40,7 @@ test('each form is one of a row of settings, or is none, with a reason', () => {
   }
 });
 
-test('each part of the settings document has a row with its title, on a page that there is, or a reason', () => {
+test('each part of the settings document has a row with its title, on a page that there is', () => {
   const kit = path.join(import.meta.dirname, '../../appliance-kit/src');
   const declared = new Map<string, string>();
   let parts = 0;
@@ -62,12 +57,7 @@ test('each part of the settings document has a row with its title, on a page tha
   assert.equal(declared.size, parts, 'the name and the title of a part are not found any more');
   assert.deepEqual(
     Object.fromEntries([...declared].sort()),
-    Object.fromEntries(
-      [
-        ...settings.filter(({ part }) => part !== '').map(({ part, title }) => [part, title]),
-        ...Object.entries(BY_API).map(([part, [title]]) => [part, title]),
-      ].sort(),
-    ),
+    Object.fromEntries([...settings.filter(({ part }) => part !== '').map(({ part, title }) => [part, title])].sort()),
   );
   const app = readFileSync(path.join(import.meta.dirname, '../src/frame/App.tsx'), 'utf8');
   for (const { path: to, title } of settings) {

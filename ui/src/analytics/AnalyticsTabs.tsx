@@ -6,6 +6,7 @@ const tabs = [
   ['statistics', 'Statistics', '/analytics/statistics'],
   ['datasets', 'Recorded datasets', '/analytics/datasets'],
   ['recording-rules', 'Recording rules', '/analytics/recording-rules'],
+  ['objectives', 'Objectives', '/analytics/objectives'],
   ['explore', 'Explore', '/analytics/explore'],
   ['outputs', 'Outputs', '/analytics/outputs'],
 ] as const;

@@ -99,6 +99,11 @@ export const thresholdsQuery = queryOptions({
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/thresholds', { signal }))).items,
   refetchInterval: 5_000,
 });
+export const objectivesQuery = queryOptions({
+  queryKey: ['objectives'],
+  queryFn: async ({ signal }) => (await answerOf(client.GET('/api/objectives', { signal }))).items,
+  refetchInterval: 60_000,
+});
 export const recordingRulesQuery = queryOptions({
   queryKey: ['recording-rules'],
   queryFn: async ({ signal }) => (await answerOf(client.GET('/api/recording-rules', { signal }))).items,

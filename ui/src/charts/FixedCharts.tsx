@@ -78,6 +78,8 @@ export function FixedHeatmap(props: {
   title: string;
   selector: string;
   limit: number | undefined;
+  /** The limit can be moved. */
+  onLimit?: (limit: number) => void;
   marks: readonly PlotMark[];
   height: number;
 }) {
@@ -90,6 +92,7 @@ export function FixedHeatmap(props: {
       <HeatmapChart
         retry={() => void refetch()}
         {...{ title, frame, error, figure, limit, marks, height }}
+        {...(props.onLimit !== undefined && { onLimit: props.onLimit })}
         unit={unit}
         scale="auto"
         trim={0}

@@ -42,6 +42,13 @@ export interface SeriesChartProps {
     readonly values: Float64Array;
     readonly text: string;
   } | null;
+  /** One line of another size, from 0 to its greatest on the right. */
+  readonly right?: {
+    readonly start: number;
+    readonly step: number;
+    readonly values: Float64Array;
+    readonly text: string;
+  } | null;
   readonly marks?: readonly PlotMark[];
   readonly fixed?: boolean;
   readonly reading: boolean;
@@ -54,7 +61,19 @@ const NO_LINES: readonly Line[] = [];
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
 export function SeriesChart(props: SeriesChartProps) {
-  const { title, frame, lines, stacked, unit, figure, highlight, limit, compare = null, fixed = false } = props;
+  const {
+    title,
+    frame,
+    lines,
+    stacked,
+    unit,
+    figure,
+    highlight,
+    limit,
+    compare = null,
+    right = null,
+    fixed = false,
+  } = props;
   const axis = useAxis();
   const cursor = useCursor(axis);
   const dark = useDark();
@@ -70,10 +89,10 @@ export function SeriesChart(props: SeriesChartProps) {
             start: frame.start,
             step: frame.step,
             count: frame.count,
-            ...{ lines, stacked, unit, figure, limit, compare },
+            ...{ lines, stacked, unit, figure, limit, compare, right },
             highlight: bright === '' ? [] : bright.split('\u0000'),
           },
-    [frame, lines, stacked, bright, unit, figure, limit, compare],
+    [frame, lines, stacked, bright, unit, figure, limit, compare, right],
   );
   const paint = useCallback((pen: Pen) => (picture === null ? null : paintLines(pen, picture)), [picture]);
 
@@ -93,6 +112,10 @@ export function SeriesChart(props: SeriesChartProps) {
   if (compare !== null) {
     const value = written(valueAt(compare.values, compare.start, compare.step, cursor));
     items.push({ key: '\u0000compare', text: `Total, ${compare.text}`, value, swatch: 'dashed' });
+  }
+  if (right !== null) {
+    const value = written(valueAt(right.values, right.start, right.step, cursor));
+    items.push({ key: '\u0000right', text: right.text, value, swatch: 'dashed' });
   }
   if (limit !== undefined && !props.listed) {
     items.push({ key: '\u0000limit', text: 'Limit', value: figure(limit), swatch: 'limit' });

@@ -17,7 +17,15 @@ export interface LinesPicture {
   readonly figure: Figure;
   readonly limit: number | undefined;
   /** The total of an earlier time, moved to this one. */
-  readonly compare: { readonly start: number; readonly step: number; readonly values: Float64Array } | null;
+  readonly compare: Dashed | null;
+  /** A line of its own size, from 0 to its greatest on the right. */
+  readonly right: Dashed | null;
+}
+
+interface Dashed {
+  readonly start: number;
+  readonly step: number;
+  readonly values: Float64Array;
 }
 
 export function paintValueAxis(pen: Pen, ticks: readonly number[], y: (value: number) => number, figure: Figure): void {
@@ -56,6 +64,38 @@ const inOrder = (lines: readonly NamedLine[], highlight: readonly string[]) =>
   highlight.length === 0
     ? lines
     : [...lines.filter(({ key }) => highlight.includes(key)), ...lines.filter(({ key }) => !highlight.includes(key))];
+
+function paintDashed(
+  { context, colours, x }: Pen,
+  { start, step, values }: Dashed,
+  y: (value: number) => number,
+): void {
+  context.strokeStyle = colours.text;
+  context.lineWidth = 1.5;
+  context.setLineDash([4, 3]);
+  runs(values, 0, values.length, (first, last) => {
+    context.beginPath();
+    for (let i = first; i <= last; i += 1) context.lineTo(x(start + i * step), y(values[i] as number));
+    context.stroke();
+  });
+  context.setLineDash([]);
+}
+
+/** Its figures stand inside the picture, at the right edge: it has as much room as one without such a line. */
+function paintRight(pen: Pen, line: Dashed, figure: Figure): void {
+  const { context, colours, left, top, innerWidth, innerHeight } = pen;
+  let greatest = 0;
+  for (const value of line.values) if (value > greatest) greatest = value;
+  greatest = greatest * 1.06 || 1;
+  const y = (value: number) => top + (1 - value / greatest) * innerHeight;
+  paintDashed(pen, line, y);
+  context.fillStyle = colours.text;
+  context.textAlign = 'right';
+  context.textBaseline = 'bottom';
+  for (const value of linearTicks(0, greatest, innerHeight / 60, 'count').slice(1)) {
+    context.fillText(figure(value), left + innerWidth - 4, y(value));
+  }
+}
 
 export function paintLines(pen: Pen, picture: LinesPicture): ValueScale {
   const { context, colours, dark, left, top, innerWidth, innerHeight, start, end } = pen;
@@ -141,19 +181,8 @@ export function paintLines(pen: Pen, picture: LinesPicture): ValueScale {
       });
     }
   }
-  if (compare !== null) {
-    context.strokeStyle = colours.text;
-    context.lineWidth = 1.5;
-    context.setLineDash([4, 3]);
-    runs(compare.values, 0, compare.values.length, (first, last) => {
-      context.beginPath();
-      for (let i = first; i <= last; i += 1) {
-        context.lineTo(pen.x(compare.start + i * compare.step), y(compare.values[i] as number));
-      }
-      context.stroke();
-    });
-    context.setLineDash([]);
-  }
+  if (compare !== null) paintDashed(pen, compare, y);
+  if (picture.right !== null) paintRight(pen, picture.right, picture.figure);
   context.restore();
   return { y, value: (at) => lower + (1 - (at - top) / innerHeight) * (upper - lower) };
 }

@@ -28,6 +28,8 @@ const WorksheetPage = lazy(() => import('../analytics/worksheets/WorksheetPage.t
 const ChartsPage = lazy(() => import('../analytics/panels/ChartsPage.tsx'));
 const StatisticsPage = lazy(() => import('../analytics/statistics/StatisticsPage.tsx'));
 const RecordedDatasetsPage = lazy(() => import('../analytics/statistics/RecordedDatasetsPage.tsx'));
+const ObjectivesPage = lazy(() => import('../analytics/objectives/ObjectivesPage.tsx'));
+const ObjectivePage = lazy(() => import('../analytics/objectives/ObjectivePage.tsx'));
 const RecordingRulesPage = lazy(() => import('../analytics/recording-rules/RecordingRulesPage.tsx'));
 const RecordingRulePage = lazy(() => import('../analytics/recording-rules/RecordingRulePage.tsx'));
 const QueryPage = lazy(() => import('../analytics/explore/QueryPage.tsx'));
@@ -146,6 +148,8 @@ export function App() {
             <Route path="/analytics/charts" element={<ChartsPage />} />
             <Route path="/analytics/statistics" element={<StatisticsPage />} />
             <Route path="/analytics/datasets" element={<RecordedDatasetsPage />} />
+            <Route path="/analytics/objectives" element={<ObjectivesPage />} />
+            <Route path="/analytics/objectives/:id" element={<ObjectivePage />} />
             <Route path="/analytics/recording-rules" element={<RecordingRulesPage />} />
             <Route path="/analytics/recording-rules/:id" element={<RecordingRulePage />} />
             <Route path="/analytics/query" element={<QueryPage />} />

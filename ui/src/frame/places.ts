@@ -32,6 +32,7 @@ export const places: readonly Place[] = [
     key: '',
     about: 'Results of expressions that are stored as metrics',
   },
+  { title: 'Objectives', path: '/analytics/objectives', key: '', about: 'What was promised, and how it stands' },
   { title: 'Explore', path: '/analytics/explore', key: '', about: 'Every metric that was sent' },
   { title: 'PromQL', path: '/analytics/query', key: '', about: 'An expression as a table, a graph or a heatmap' },
   { title: 'What changed?', path: '/analytics/changed', key: '', about: 'Series that are not what they were before' },

@@ -88,7 +88,9 @@ export function quantity(value: number, unit: Unit, perSecond = false, signs = t
  */
 export function parseQuantity(typed: string, unit: Unit = 'count'): number | undefined {
   const word = sign(unit);
-  const text = word !== '' && typed.trimEnd().endsWith(word) ? typed.trimEnd().slice(0, -word.length) : typed;
+  // Behind a figure: the s of 5 s is a unit's own word, that of 5 ms is not.
+  const figure = typed.trimEnd().slice(0, -word.length);
+  const text = word !== '' && typed.trimEnd().endsWith(word) && !/\p{L}$/u.test(figure) ? figure : typed;
   const match = /^\s*([+-]?[\d.,]+(?:e[+-]?\d+)?)\s*([a-zA-Zµ%]*)\s*$/.exec(text);
   if (match === null) return undefined;
   const value = Number((match[1] as string).replaceAll(',', ''));
@@ -114,7 +116,9 @@ export function parseQuantity(typed: string, unit: Unit = 'count'): number | und
   };
   const factor = factors[letters];
   // Not divided where nothing changes: 80 % of a ratio is 0.8 and not 0.8000000000000002.
-  return factor === undefined ? undefined : factor === scale ? value : (value * factor) / scale;
+  if (factor === undefined || factor === scale) return factor && value;
+  // 1.2 ms are 0.0012 s, and not 0.0011999999999999999: a limit that is a bound of a bin stays one.
+  return Number(((value * factor) / scale).toPrecision(15));
 }
 
 /** How long something takes or has to hold, in whole words: 5 minutes, 1 hour 30 minutes. */

@@ -18,8 +18,8 @@ const words = {
   impact: ({ name }: BurnArgs) => `If it goes on so, ${name} is missed before its period is over.`,
   response: () => 'It is measured again every minute. The alert ends when the last minutes to hours are well.',
   action: () =>
-    'See in Explore since when and where the measurements are beyond the limit. When the limit or the target is wrong, change the objective.',
-  page: () => '/analytics/explore',
+    'See on the page of the objective since when measurements are beyond the limit, and ask there Why these? in Explore. When the limit or the target is wrong, change the objective.',
+  page: ({ objectiveId }: BurnArgs) => `/analytics/objectives/${objectiveId}`,
   labels: ({ name }: BurnArgs) => ({ objective: name }),
   dependsOn: () => ['service.failed/storaged'],
   visibleAfterSeconds: 0,

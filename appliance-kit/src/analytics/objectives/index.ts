@@ -28,6 +28,7 @@ export const objectivesDomain = domain({
       handlers: {
         listObjectives: () => ({ items: objectives.list() }),
         createObjective: ({ body, caller }) => objectives.create(caller, body),
+        previewObjective: ({ body }) => objectives.preview(body),
         getObjective: ({ params }) => objectives.get(params.id),
         updateObjective: ({ params, body, caller }) => objectives.update(caller, params.id, body),
         reportObjective: ({ params, query }) => objectives.report(params.id, query.limit),

@@ -132,6 +132,12 @@ test('a report has the period beside the one before, by any limit, and of a popu
   assert.match(moved.standing.sentence, /^99 % under 500 ms in 28 days: 100 %/);
   assert.equal((await on.client.get(path)).body.limit, 0.3);
   assert.equal((await on.client.get(`${path}/report?limit=x`)).status, 400);
+  // One that is not kept, as the form has it.
+  const draft = (await on.client.post('/api/objectives/preview', { ...input, limit: 0.5 })).body;
+  assert.deepEqual([draft.limit, draft.standing.sentence], [0.5, moved.standing.sentence]);
+  const wrong = await on.client.post('/api/objectives/preview', { ...input, selector: 'rate(x[5m])' });
+  assert.deepEqual([wrong.status, wrong.body.errors[0].path], [400, '/selector']);
+  assert.equal((await on.client.get('/api/objectives')).body.items.length, 1);
   assert.equal((await on.client.get('/api/objectives/ob-none/report')).status, 404);
 
   const refused = await on.client.put(path, { ...input, population: 'sum(' });

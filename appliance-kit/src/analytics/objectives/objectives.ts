@@ -84,6 +84,12 @@ export class Objectives {
     return reportOf(storaged, { ...input, limit: limit ?? input.limit }, clock.now());
   }
 
+  /** What the report of one would say that is not kept. */
+  async preview(input: ObjectiveInput): Promise<ObjectiveReport> {
+    await this.check(input);
+    return reportOf(this.#parts.storaged, input, this.#parts.clock.now());
+  }
+
   async create(caller: Caller, input: ObjectiveInput, id = newId('ob', this.#parts.clock.now())): Promise<Objective> {
     const { db, clock, audit, changes } = this.#parts;
     await this.check(input);

@@ -283,6 +283,14 @@ export function MetricChart(props: {
         <Link to={`/alerts/thresholds/new?expression=${encodeURIComponent(selector(view))}&type=${metric.type}`}>
           Make this a threshold
         </Link>{' '}
+        {metric.type === 'histogram' && (
+          <>
+            ·{' '}
+            <Link to={`/analytics/objectives/new?selector=${encodeURIComponent(selector(view))}`}>
+              Make this an objective
+            </Link>{' '}
+          </>
+        )}
         · <Link to={queryLink(asChart)}>Write it as PromQL</Link> ·{' '}
         <Button variant="link" isInline onClick={() => setAdding(true)}>
           Add to worksheet

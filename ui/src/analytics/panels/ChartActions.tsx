@@ -80,6 +80,17 @@ export function Actions(props: {
               Make this a threshold
             </DropdownItem>
           )}
+          {props.watch?.type === 'histogram' && (
+            <DropdownItem
+              onClick={() =>
+                void navigate(
+                  `/analytics/objectives/new?selector=${encodeURIComponent(props.watch?.expression ?? '')}&limit=${chart.limit ?? ''}`,
+                )
+              }
+            >
+              Make this an objective
+            </DropdownItem>
+          )}
           {dataset !== null && (
             <DropdownItem
               isAriaDisabled={mayNotRecord !== null}

@@ -47,6 +47,7 @@ export const settings: readonly SettingRow[] = [
   row('host-views', 'Views of the hosts', '/hosts', 'analytics/hosts/HostFilters'),
   row('worksheets', 'Worksheets', '/analytics', 'analytics/worksheets'),
   row('recording-rules', 'Recording rules', '/analytics/recording-rules', 'analytics/recording-rules'),
+  row('objectives', 'Objectives', '/analytics/objectives', 'analytics/objectives'),
   row('metric-meanings', 'What metrics are measured in', '/analytics/explore', 'analytics/explore/MeaningForm'),
   row('retention', 'How long measurements are kept', '/analytics/datasets', 'analytics/retention'),
   row('recorded-statistics', 'Recorded statistics', '/analytics/datasets'),

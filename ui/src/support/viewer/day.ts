@@ -101,7 +101,7 @@ function chartOf(day: DayOfStatistics, from: number, chart: DayChart): HTMLEleme
     paintTimeAxis(pen);
     paintLines(pen, {
       ...{ start: frame.start, step: frame.step, count: frame.count, lines, unit, figure },
-      ...{ stacked: false, highlight: [], limit: undefined, compare: null },
+      ...{ stacked: false, highlight: [], limit: undefined, compare: null, right: null },
     });
     key.paint();
   };
