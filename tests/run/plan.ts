@@ -190,6 +190,8 @@ export function jobsOf(selection: Selection): Job[] {
         : [
             nodeJob(part, 'kit', files, name, {
               argv: ['--test-concurrency=2'],
+              // All files are one job: 12 minutes beside others, and twice that on a machine that others slow down.
+              minutes: 40,
               ...{ priority: 50, nice: BACK },
               after: ['prepare-tools', 'prepare-programs'],
             }),
@@ -221,7 +223,8 @@ export function jobsOf(selection: Selection): Job[] {
           // Behind a failed teardown others are not run, and what they would end must not keep the file from ending.
           argv: ['--test-force-exit'],
           ...{
-            minutes: 30,
+            // With every variant a file takes as long as the nightly run gives it.
+            minutes: process.env.CISTERN_VARIANTS === '1' ? 60 : 30,
             nice: ROW,
             alone: 'machine',
             ...(waiting.has(called) && { share: 0.5, slots: 0.5 }),

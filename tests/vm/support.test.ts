@@ -172,7 +172,7 @@ test('support', async (t) => {
       200,
     );
     t.diagnostic(`a crash of storaged was an alert after ${(Date.now() - begun) / 1000} s`);
-    const [record] = await until('storaged has a record', 120, async () => {
+    const [record] = await until('storaged has a record', 300, async () => {
       const found = (await crashes('storaged')).filter((one) => !one.recording);
       return found.length > 0 && found;
     });
@@ -184,7 +184,7 @@ test('support', async (t) => {
       for (const name of names) await machine.sh(`systemctl kill -s ABRT --kill-whom=main cistern-${name}`);
       await answers();
       for (const name of names) {
-        await until(`${name} has a record`, 120, async () =>
+        await until(`${name} has a record`, 300, async () =>
           (await crashes(name)).some((one) => !one.recording && one.signal === 'SIGABRT' && one.count === 1),
         );
         await until(`${name} is an alert`, 20, async () => (await alerts()).some((one) => one.labels.service === name));
@@ -192,11 +192,11 @@ test('support', async (t) => {
       }
     }
     await machine.sh('kill -SEGV $(pgrep -P $(pgrep -o -x nginx) | head -n 1)');
-    await until('nginx has a record', 120, async () => (await crashes('nginx')).some((one) => !one.recording));
+    await until('nginx has a record', 300, async () => (await crashes('nginx')).some((one) => !one.recording));
     // Each core takes its time under emulation; a hundred are counted by the unit test of the records.
     for (let n = 2; n <= (all ? 8 : 3); n++) {
       await machine.sh('kill -SEGV $(pgrep -P $(pgrep -o -x nginx) | head -n 1)');
-      await until(`${n} are counted`, 120, async () => ((await crashes('nginx'))[0]?.count ?? 0) >= n, 1000);
+      await until(`${n} are counted`, 300, async () => ((await crashes('nginx'))[0]?.count ?? 0) >= n, 1000);
     }
     const nginx = await crashes('nginx');
     t.diagnostic(`nginx: ${nginx.map(({ count }) => count)} crashes in ${nginx.length} record`);
