@@ -182,6 +182,13 @@ const editables: readonly Editable[] = [
     remove: true,
   },
   {
+    operation: 'getApplicationRules',
+    path: '/api/application-rules',
+    body: { rules: [] },
+    other: { rules: [{ durations: '{application}.time', failures: '' }] },
+    field: 'rules',
+  },
+  {
     operation: 'getDataset',
     path: '/api/datasets/tank%2Fa',
     body: {},
