@@ -5580,7 +5580,7 @@ export interface components {
         };
         ApplicationFigures: {
             /** @enum {unknown} */
-            kind: "http" | "rpc" | "database" | "names";
+            kind: "http" | "rpc" | "database" | "names" | "log";
             /** @description the metric, or the rule’s pattern of names */
             source: string;
             /**
@@ -5611,7 +5611,7 @@ export interface components {
         };
         ApplicationPart: {
             /** @enum {unknown} */
-            kind: "http" | "rpc" | "database" | "names";
+            kind: "http" | "rpc" | "database" | "names" | "log";
             /** @description the metric, or the rule’s pattern of names */
             source: string;
             /**
@@ -26062,6 +26062,7 @@ export interface operations {
         parameters: {
             query?: {
                 seconds?: number;
+                host?: string;
             };
             header?: never;
             path?: never;

@@ -125,6 +125,9 @@ test('what follows OpenTelemetry’s conventions is an application, with its fai
   const [stock] = (await detail(on, 'stock')).parts;
   assert.equal(stock?.histograms, false);
   near(await drawn(stock.durationsQuery), 9.9);
+  const onHost = async (host: string) =>
+    (await on.client.get(`/api/applications?host=${host}`)).body.items.map(({ name }: { name: string }) => name);
+  assert.deepEqual([await onHost('web-1'), await onHost('stock'), await onHost('web-2')], [['eu/shop'], ['stock'], []]);
   const none = await on.client.get('/api/applications/nobody');
   assert.deepEqual([none.status, none.body.code], [404, 'not_found']);
 });
@@ -160,6 +163,11 @@ test('a rule makes applications of names, and a wrong one is refused by field', 
   assert.equal(all[1]?.parts[0]?.errors, 0);
   const { parts, hosts } = await detail(on, 'shop');
   assert.deepEqual(hosts, ['a', 'b']);
+  const onHost = (await on.client.get('/api/applications?host=a')).body.items;
+  assert.deepEqual(
+    onHost.map(({ name }: { name: string }) => name),
+    ['shop'],
+  );
   assert.deepEqual(
     parts[0]?.operations.map(({ name }) => name),
     ['cart.add', 'pay'],
@@ -168,4 +176,27 @@ test('a rule makes applications of names, and a wrong one is refused by field', 
   assert.equal(parts[0]?.operations[0]?.errors, 0);
   const { body: log } = await on.client.get('/api/audit-log?action=application-rules.');
   assert.equal(log.items[0].action, 'application-rules.set');
+});
+
+test('nginx’ log is one, once it is measured; what failed is told when that is', async (t) => {
+  const on = await bench(t);
+  await on.client.setUp();
+  const store = await storaged(t, on);
+  const own = 'cistern_http_requests';
+  // As tracerd stores them.
+  await store.importOwn([...durations(own, { dataset: 'http.requests[latency]' }, { '0.004': 30 })]);
+  const part = async () => (await detail(on, 'nginx on this appliance')).parts[0];
+  assert.deepEqual(
+    (await list(on)).map(({ name, parts }) => [name, parts[0]?.kind, parts[0]?.errors]),
+    [['nginx on this appliance', 'log', null]],
+  );
+  near((await part())?.rate ?? null, 30);
+  assert.equal((await part())?.errorsQuery, null);
+  const now = Math.floor(Date.now() / 1000);
+  await store.importOwn(
+    Array.from({ length: 300 }, (_, ago) => ({
+      ...{ name: own, labels: { dataset: 'http.requests[status]', status: '502' }, time: now - ago, value: 3 },
+    })),
+  );
+  near((await part())?.errors ?? null, 3);
 });

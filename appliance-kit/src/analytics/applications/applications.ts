@@ -8,7 +8,16 @@ import type { Changes } from '../../http/live-updates/changes.ts';
 import { ExpressionError, type Metric, type Storaged } from '../../peers/storaged.ts';
 import { type Settings, setting } from '../../state/settings.ts';
 import { APPLICATION_LABEL, type Kind, type Source, sourcesOf, type Unit } from './conventions.ts';
-import { chartsOf, type Durations, durationsOf, ofApplication, ofNames } from './expressions.ts';
+import {
+  chartsOf,
+  type Durations,
+  durationsOf,
+  LOGGED_STATUS,
+  ofApplication,
+  ofNames,
+  ofWebServer,
+  WEB_SERVER,
+} from './expressions.ts';
 import { checkRules, type Named, namer } from './names.ts';
 import type {
   Application,
@@ -25,6 +34,8 @@ const MOST_OPERATIONS = 100;
 const MOST_HOSTS = 100;
 /** Each is four questions. */
 const MOST_NAMED = 100;
+/** The statistic that nginx' log is. */
+const LOG = 'http.requests';
 const MEDIAN = 0.5;
 const HIGH = 0.99;
 
@@ -74,20 +85,25 @@ export class Applications {
     return this.rules();
   }
 
-  async list(seconds: number): Promise<Application[]> {
+  /** @param host those of which something comes from it */
+  async list(seconds: number, host?: string): Promise<Application[]> {
     const metrics = await this.#parts.storaged.metrics(MOST_METRICS);
     const found = new Map<string, ApplicationFigures[]>();
     const add = (name: string, part: ApplicationFigures) => found.set(name, [...(found.get(name) ?? []), part]);
     for (const source of sourcesOf(metrics)) {
       const { kind, unit } = source.convention;
-      const figures = await this.#figuresBy(durationsOf(source), [APPLICATION_LABEL], seconds);
+      const durations = durationsOf(source);
+      const there = host === undefined ? null : await this.#applicationsOn(host, durations.selector);
+      if (there?.size === 0) continue;
+      const figures = await this.#figuresBy(durations, [APPLICATION_LABEL], seconds);
       for (const { labels, ...one } of figures) {
         const name = labels[APPLICATION_LABEL];
-        if (name) add(name, { kind, source: source.name, unit, ...one });
+        if (name && there?.has(name) !== false) add(name, { kind, source: source.name, unit, ...one });
       }
     }
     for (const rule of this.rules().rules) {
-      const names = [...this.#named(metrics, rule).keys()].slice(0, MOST_NAMED);
+      const known = [...this.#named(metrics, rule).keys()].slice(0, MOST_NAMED);
+      const names = host === undefined ? known : await this.#namesOn(host, rule, known);
       const figures = await this.#figuresOf(
         names.map((application) => ofNames(rule, { application })),
         seconds,
@@ -97,6 +113,9 @@ export class Applications {
         if (one) add(name, { kind: 'names', source: rule.durations, unit: 'seconds', ...one });
       });
     }
+    const log = host === undefined ? await this.#log() : null;
+    const [logged] = log === null ? [] : await this.#figuresOf([log], seconds);
+    if (logged) add(WEB_SERVER, { kind: 'log', source: LOG, unit: 'seconds', ...logged });
     const rate = ({ parts }: Application) => Math.max(...parts.map((part) => part.rate));
     return [...found].map(([name, parts]) => ({ name, parts })).sort((a, b) => rate(b) - rate(a));
   }
@@ -128,12 +147,21 @@ export class Applications {
         this.#namedOperations(rule, name, operations, seconds),
       );
     }
+    const log = name === WEB_SERVER ? await this.#log() : null;
+    if (log !== null)
+      await add({ kind: 'log', source: LOG, unit: 'seconds', durations: log }, async () => ({ all: [], total: 0 }));
     if (parts.length === 0)
       throw fail(
         'not_found',
         `Nothing came from an application ${name} in the last ${plural(Math.round(seconds / 60), 'minute')}.`,
       );
     return { name, parts, hosts: await this.#hosts(selectors) };
+  }
+
+  /** What nginx' log says. */
+  async #log(): Promise<Durations> {
+    const [status = []] = await this.#ask([`count(${LOGGED_STATUS})`]);
+    return ofWebServer(status.length > 0);
   }
 
   /** The operations of each application whose names a rule matches. */
@@ -173,6 +201,20 @@ export class Applications {
       return one && of ? [{ name, ...one, ...chartsOf(of) }] : [];
     });
     return { all: all.sort((a, b) => b.rate - a.rate), total: operations.length };
+  }
+
+  /** Whose series of a selector come from a host. */
+  async #applicationsOn(host: string, selector: string): Promise<Set<string>> {
+    const by = BY_HOST.replace('(', `(${APPLICATION_LABEL}, `);
+    const [found = []] = await this.#ask([`count ${by} (${selector})`]);
+    return new Set(found.flatMap(({ labels }) => (hostOf(labels) === host ? (labels[APPLICATION_LABEL] ?? []) : [])));
+  }
+
+  async #namesOn(host: string, rule: ApplicationRule, names: readonly string[]): Promise<string[]> {
+    const answers = await this.#ask(
+      names.map((application) => `count ${BY_HOST} (${ofNames(rule, { application }).selector})`),
+    );
+    return names.filter((_, at) => answers[at]?.some(({ labels }) => hostOf(labels) === host));
   }
 
   async #hosts(selectors: readonly string[]): Promise<string[]> {

@@ -2,13 +2,13 @@
 // "RPC metrics", "Database metrics", and what came before them and is still sent (1.20). The manual's table
 // (docs/manual/applications.md) is of this.
 
-export const KINDS = ['http', 'rpc', 'database', 'names'] as const;
+export const KINDS = ['http', 'rpc', 'database', 'names', 'log'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export type Unit = 'seconds' | 'milliseconds';
 
 export interface Convention {
-  readonly kind: Exclude<Kind, 'names'>;
+  readonly kind: Exclude<Kind, 'names' | 'log'>;
   /** A histogram of how long an operation took, as OpenTelemetry writes it. */
   readonly metric: string;
   readonly unit: Unit;

@@ -60,6 +60,29 @@ export function ofNames(rule: ApplicationRule, named: Partial<Named>): Durations
   };
 }
 
+/** The log of nginx on this appliance, as statistics are stored of it (docs/api/tracerd.md, "Names and values"). */
+export const WEB_SERVER = 'nginx on this appliance';
+const logged = (by: string, more = '') =>
+  `{__name__="cistern_http_requests", dataset=${quoted(`http.requests[${by}]`)}${more}}`;
+/** Any series of requests by their status: it says what failed, when that is measured. */
+export const LOGGED_STATUS = logged('status');
+
+/** @param failures requests are measured by their status */
+export function ofWebServer(failures: boolean): Durations {
+  const histograms = logged('latency');
+  // What is stored of a second is what happened in it.
+  const failed = (window: string) =>
+    `sum (sum_over_time(${logged('status', ', status=~"5.."')}[${window}])) / ${windowSeconds(window)}`;
+  return {
+    ...{ unit: 'seconds', histograms, selector: histograms },
+    count: (window) => `histogram_count(sum (rate(${histograms}[${window}])))`,
+    errors: (window) => (failures ? [failed(window)] : null),
+    quantile: (q, window) => `histogram_quantile(${q}, sum (rate(${histograms}[${window}])))`,
+  };
+}
+
+const windowSeconds = (window: string) => Number.parseInt(window, 10) * (window.endsWith('m') ? 60 : 1);
+
 /** Each point of a chart is of a minute: nothing that comes every ten or fifteen seconds is missed. */
 const WINDOW = '1m';
 

@@ -17,7 +17,9 @@ export const applicationsDomain = domain({
     const applications = new Applications(parts);
     return {
       handlers: {
-        listApplications: async ({ query }) => ({ items: await applications.list(query.seconds ?? SECONDS) }),
+        listApplications: async ({ query }) => ({
+          items: await applications.list(query.seconds ?? SECONDS, query.host),
+        }),
         getApplication: ({ params, query }) => applications.get(params.name, query.seconds ?? SECONDS),
         getApplicationRules: () => applications.rules(),
         setApplicationRules: ({ body, caller }) => applications.setRules(caller, body),

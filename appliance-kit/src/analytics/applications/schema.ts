@@ -82,9 +82,19 @@ export type ApplicationDetail = Static<typeof ApplicationDetail>;
 
 export const ApplicationName = closed({ name: Type.String({ minLength: 1, maxLength: 1024 }) });
 
-export const ApplicationQuery = closed({
+const seconds = {
   seconds: Type.Optional(
     Type.Integer({ minimum: 60, maximum: 86_400, default: 300, description: 'over how long until now it is measured' }),
   ),
+};
+export const ApplicationQuery = closed(seconds);
+export const ApplicationsQuery = closed({
+  ...seconds,
+  host: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      description: 'those of which something comes from this host; the figures are of all hosts',
+    }),
+  ),
 });
-export type ApplicationQuery = Static<typeof ApplicationQuery>;
