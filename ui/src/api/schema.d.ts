@@ -8967,10 +8967,17 @@ export interface components {
             name: string;
             /** @description PromQL */
             expression: string;
-            /** @enum {unknown} */
-            direction: "above" | "below";
+            /**
+             * @description outside: above raise or below raiseBelow; between them a value is as it is expected
+             * @enum {unknown}
+             */
+            direction: "above" | "below" | "outside";
             raise: number;
             clear: number;
+            /** @description outside: the lower end of the band */
+            raiseBelow?: number;
+            /** @description outside: above which it is well again; left out: raiseBelow */
+            clearBelow?: number;
             form?: components["schemas"]["RuleForm"] | null;
             raiseForSeconds: number;
             clearForSeconds: number;
@@ -8995,10 +9002,17 @@ export interface components {
             name: string;
             /** @description PromQL */
             expression: string;
-            /** @enum {unknown} */
-            direction: "above" | "below";
+            /**
+             * @description outside: above raise or below raiseBelow; between them a value is as it is expected
+             * @enum {unknown}
+             */
+            direction: "above" | "below" | "outside";
             raise: number;
             clear: number;
+            /** @description outside: the lower end of the band */
+            raiseBelow?: number;
+            /** @description outside: above which it is well again; left out: raiseBelow */
+            clearBelow?: number;
             form?: components["schemas"]["RuleForm"] | null;
             raiseForSeconds: number;
             clearForSeconds: number;
@@ -9051,10 +9065,17 @@ export interface components {
         ThresholdPreviewInput: {
             /** @description PromQL */
             expression: string;
-            /** @enum {unknown} */
-            direction: "above" | "below";
+            /**
+             * @description outside: above raise or below raiseBelow; between them a value is as it is expected
+             * @enum {unknown}
+             */
+            direction: "above" | "below" | "outside";
             raise: number;
             clear: number;
+            /** @description outside: the lower end of the band */
+            raiseBelow?: number;
+            /** @description outside: above which it is well again; left out: raiseBelow */
+            clearBelow?: number;
             form?: components["schemas"]["RuleForm"] | null;
             raiseForSeconds?: number;
             clearForSeconds?: number;
