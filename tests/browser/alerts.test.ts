@@ -10,6 +10,7 @@ import { type Letter, smtp } from '../../appliance-kit/tests/smtp.ts';
 import { setUp, signIn } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
 import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { htmlOf } from './mail.ts';
 
 let stack: Stack;
 let someone: Person;
@@ -406,37 +407,6 @@ test('a webhook is tried before it is kept, and its address is not shown again; 
   await page.getByText(/O=Example, CN=Example CA, until 20\d\d-/).waitFor();
   await lookAt(page, 'alerts-destination-authority');
 });
-
-/** The HTML of a mail with its picture in it, as a mail program shows it: RFC 2045's parts, quoted-printable and base64. */
-function htmlOf({ content }: Letter): string {
-  const parts = (text: string): { headers: string; body: string }[] => {
-    const end = text.indexOf('\r\n\r\n');
-    const [headers, body] = [text.slice(0, end).replace(/\r\n[ \t]+/g, ' '), text.slice(end + 4)];
-    const boundary = /^content-type: multipart\/.*boundary="?([^";]+)"?/im.exec(headers)?.[1];
-    if (boundary === undefined) return [{ headers, body }];
-    return body
-      .split(`--${boundary}`)
-      .slice(1, -1)
-      .flatMap((part) => parts(part.replace(/^\r\n/, '').replace(/\r\n$/, '')));
-  };
-  const decoded = ({ headers, body }: { headers: string; body: string }): Buffer => {
-    if (/^content-transfer-encoding: base64/im.test(headers)) return Buffer.from(body, 'base64');
-    if (!/^content-transfer-encoding: quoted-printable/im.test(headers)) return Buffer.from(body);
-    const text = body.replace(/=\r\n/g, '');
-    return Buffer.from(
-      text.replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
-      'latin1',
-    );
-  };
-  const all = parts(content);
-  const html = all.find(({ headers }) => /^content-type: text\/html/im.test(headers));
-  const picture = all.find(({ headers }) => /^content-type: image\/png/im.test(headers));
-  assert.ok(html && picture, `parts: ${all.map(({ headers }) => headers).join('; ')}`);
-  const id = /^content-id: <(.*)>/im.exec(picture.headers)?.[1];
-  const data = `data:image/png;base64,${decoded(picture).toString('base64')}`;
-  assert.ok(decoded(html).toString().includes(`cid:${id}`));
-  return decoded(html).toString().replaceAll(`cid:${id}`, data);
-}
 
 test('the mail of an alert and of its end, as its reader sees them, with the picture of the last hour', async (t) => {
   const mail = await smtp(t);
