@@ -5594,6 +5594,12 @@ export interface components {
             median: number | null;
             p99: number | null;
         };
+        ApplicationList: {
+            /** @description the one with the most operations first */
+            items: components["schemas"]["Application"][];
+            /** @description applications of rules that are not listed: 100 of a rule are */
+            leftOut: number;
+        };
         ApplicationOperation: {
             /** @description as GET /cart/{id} */
             name: string;
@@ -26097,9 +26103,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        items: components["schemas"]["Application"][];
-                    };
+                    "application/json": components["schemas"]["ApplicationList"];
                 };
             };
             /** @description The request cannot be understood */

@@ -23,6 +23,7 @@ import type {
   Application,
   ApplicationDetail,
   ApplicationFigures,
+  ApplicationList,
   ApplicationOperation,
   ApplicationPart,
   ApplicationRule,
@@ -86,7 +87,7 @@ export class Applications {
   }
 
   /** @param host those of which something comes from it */
-  async list(seconds: number, host?: string): Promise<Application[]> {
+  async list(seconds: number, host?: string): Promise<ApplicationList> {
     const metrics = await this.#parts.storaged.metrics(MOST_METRICS);
     const found = new Map<string, ApplicationFigures[]>();
     const add = (name: string, part: ApplicationFigures) => found.set(name, [...(found.get(name) ?? []), part]);
@@ -101,8 +102,11 @@ export class Applications {
         if (name && there?.has(name) !== false) add(name, { kind, source: source.name, unit, ...one });
       }
     }
+    let leftOut = 0;
     for (const rule of this.rules().rules) {
-      const known = [...this.#named(metrics, rule).keys()].slice(0, MOST_NAMED);
+      const all = [...this.#named(metrics, rule).keys()].sort();
+      const known = all.slice(0, MOST_NAMED);
+      leftOut += all.length - known.length;
       const names = host === undefined ? known : await this.#namesOn(host, rule, known);
       const figures = await this.#figuresOf(
         names.map((application) => ofNames(rule, { application })),
@@ -117,7 +121,8 @@ export class Applications {
     const [logged] = log === null ? [] : await this.#figuresOf([log], seconds);
     if (logged) add(WEB_SERVER, { kind: 'log', source: LOG, unit: 'seconds', ...logged });
     const rate = ({ parts }: Application) => Math.max(...parts.map((part) => part.rate));
-    return [...found].map(([name, parts]) => ({ name, parts })).sort((a, b) => rate(b) - rate(a));
+    const items = [...found].map(([name, parts]) => ({ name, parts })).sort((a, b) => rate(b) - rate(a));
+    return { items, leftOut };
   }
 
   async get(name: string, seconds: number): Promise<ApplicationDetail> {

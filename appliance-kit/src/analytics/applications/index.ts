@@ -17,9 +17,7 @@ export const applicationsDomain = domain({
     const applications = new Applications(parts);
     return {
       handlers: {
-        listApplications: async ({ query }) => ({
-          items: await applications.list(query.seconds ?? SECONDS, query.host),
-        }),
+        listApplications: ({ query }) => applications.list(query.seconds ?? SECONDS, query.host),
         getApplication: ({ params, query }) => applications.get(params.name, query.seconds ?? SECONDS),
         getApplicationRules: () => applications.rules(),
         setApplicationRules: ({ body, caller }) => applications.setRules(caller, body),

@@ -1,9 +1,8 @@
 // What this domain answers, and who may ask.
-import { list } from '../../base/schema/schema.ts';
 import { ok, type Routes } from '../../http/routes.ts';
 import {
-  Application,
   ApplicationDetail,
+  ApplicationList,
   ApplicationName,
   ApplicationQuery,
   ApplicationRules,
@@ -13,7 +12,7 @@ import {
 
 // biome-ignore format: one route is one line, so that the list can be read as a table
 export const routes = {
-  listApplications: { method: 'GET', path: '/api/applications', access: 'viewer', summary: 'The applications that follow a convention: operations a second, failures, durations', query: ApplicationsQuery, answer: ok(list(Application)) },
+  listApplications: { method: 'GET', path: '/api/applications', access: 'viewer', summary: 'The applications that follow a convention: operations a second, failures, durations', query: ApplicationsQuery, answer: ok(ApplicationList) },
   getApplication: { method: 'GET', path: '/api/applications/:name', access: 'viewer', summary: 'One application with its operations and its hosts', params: ApplicationName, query: ApplicationQuery, answer: ok(ApplicationDetail) },
   getApplicationRules: { method: 'GET', path: '/api/application-rules', access: 'viewer', summary: 'The rules by which names without labels are applications', answer: ok(ApplicationRules), editable: ApplicationRulesInput },
   setApplicationRules: { method: 'PUT', path: '/api/application-rules', access: 'operator', summary: 'Say which part of a name is the application', body: ApplicationRulesInput, answer: ok(ApplicationRules) },

@@ -65,6 +65,12 @@ export const Application = component('Application', {
 });
 export type Application = Static<typeof Application>;
 
+export const ApplicationList = component('ApplicationList', {
+  items: Type.Array(Application, { description: 'the one with the most operations first' }),
+  leftOut: Type.Integer({ minimum: 0, description: 'applications of rules that are not listed: 100 of a rule are' }),
+});
+export type ApplicationList = Static<typeof ApplicationList>;
+
 export const ApplicationPart = component('ApplicationPart', {
   ...part,
   ...charts,

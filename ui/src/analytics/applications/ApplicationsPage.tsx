@@ -58,7 +58,7 @@ export default function ApplicationsPage() {
     else next.set(name, value);
     setQuery(next, { replace: true });
   };
-  const all = rowsOf(found.data ?? []);
+  const all = rowsOf(found.data?.items ?? []);
   const rows = all
     .filter(({ name }) => name.toLowerCase().includes(text.trim().toLowerCase()))
     .toSorted(SORTS[sort ?? 'rate'][1]);
@@ -104,6 +104,12 @@ export default function ApplicationsPage() {
               <p>No application has “{text}” in its name.</p>
             ) : (
               <ApplicationsTable rows={rows} />
+            )}
+            {found.data.leftOut > 0 && (
+              <p>
+                {plural(found.data.leftOut, 'more application')} by name {found.data.leftOut === 1 ? 'is' : 'are'} not
+                listed: 100 of a rule are.
+              </p>
             )}
             <NameRules />
           </div>

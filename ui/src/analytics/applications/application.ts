@@ -36,7 +36,7 @@ export const applicationsQuery = (time: number, host?: string) =>
     queryKey: ['applications', time, host ?? ''],
     queryFn: async ({ signal }) => {
       const query = { seconds: time, ...(host !== undefined && { host }) };
-      return (await answerOf(client.GET('/api/applications', { params: { query }, signal }))).items;
+      return answerOf(client.GET('/api/applications', { params: { query }, signal }));
     },
     refetchInterval: EVERY_MS,
     placeholderData: keepPreviousData,

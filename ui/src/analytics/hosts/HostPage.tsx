@@ -107,13 +107,13 @@ const NO_CHARTS = (
 
 /** The applications that send from it. */
 function HostApplications({ name }: { name: string }) {
-  const { data = [] } = useQuery(applicationsQuery(TIMES[0][0], name));
-  if (data.length === 0) return null;
+  const { data } = useQuery(applicationsQuery(TIMES[0][0], name));
+  if (data === undefined || data.items.length === 0) return null;
   return (
     <section aria-label="Applications">
       <h2>Applications</h2>
       <p className="cistern-quiet">What they do on all of their hosts, in {TIMES[0][1]}</p>
-      <ApplicationsTable rows={rowsOf(data)} />
+      <ApplicationsTable rows={rowsOf(data.items)} />
     </section>
   );
 }

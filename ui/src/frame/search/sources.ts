@@ -137,7 +137,7 @@ export function useFound(text: string): Found {
     { kind: 'Hosts', ...answeredBy(hosts.data) },
     {
       kind: 'Applications',
-      hits: (applications.data ?? []).map(({ name, parts }) => ({
+      hits: (applications.data?.items ?? []).map(({ name, parts }) => ({
         ...{ title: name, about: parts.map(({ kind }) => KINDS[kind]).join(', '), also: '', to: pathOf(name) },
       })),
     },
