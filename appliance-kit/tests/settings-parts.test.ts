@@ -11,7 +11,8 @@ const NO_SETTING: readonly (readonly [why: string, routes: string])[] = [
   [
     'it looks, tries or asks for something, and keeps nothing',
     `
-    testAuditForwarding verifyAudit testProvider testDestination previewThreshold testOutput previewRecordingRule fetchHostKey
+    testAuditForwarding verifyAudit testProvider testDestination previewThreshold testOutput previewRecordingRule
+    previewObjective fetchHostKey
     previewReplication planSettings exportSettings startPasskeyUse locateDisk testDisk estimateCompression watchStatistic`,
   ],
   [
