@@ -203,6 +203,33 @@ test('a rule by a ready form, with hours, missing data and an action; it is trie
   await page.request.delete(`${stack.url}/api/thresholds/${surge.id}`, { headers: { origin: stack.url } });
 });
 
+test('a rule with a band in which the value is expected: both ends are typed, drawn, and kept', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fthresholds%2Fnew');
+  await signInBy(page);
+  expect(/status of 400/);
+  await page.getByLabel('When').fill('boiler_pressure');
+  await page.getByLabel('Above, below or outside').selectOption('outside');
+  await page.getByRole('textbox', { name: 'Lower limit', exact: true }).fill('9');
+  await page.getByRole('textbox', { name: 'Upper limit', exact: true }).fill('8');
+  await page.getByLabel('Name of the rule').fill('Pressure');
+  await page.getByRole('button', { name: 'Create the rule' }).click();
+  await page.getByText('must be below the upper limit: nothing is between').waitFor();
+  await page.getByRole('textbox', { name: 'Lower limit', exact: true }).fill('2');
+  await page.getByRole('textbox', { name: 'Lower limit for the all-clear' }).fill('3');
+  await page
+    .getByText(/stays outside 2 to 8 for 1 minute, raise a warning; clear it when it stays between 3 and 8/)
+    .waitFor();
+  await page.getByText('2 to 8', { exact: true }).waitFor();
+  await lookAt(page, 'alerts-threshold-band');
+  await page.getByRole('button', { name: 'Create the rule' }).click();
+  await page.getByRole('link', { name: 'Pressure' }).click();
+  assert.equal(await page.getByRole('textbox', { name: 'Lower limit', exact: true }).inputValue(), '2');
+  const { items } = await (await page.request.get(`${stack.url}/api/thresholds`)).json();
+  const made = items.find((one: { name: string }) => one.name === 'Pressure');
+  assert.deepEqual([made.direction, made.raiseBelow, made.clearBelow, made.raise, made.clear], ['outside', 2, 3, 8, 8]);
+  await page.request.delete(`${stack.url}/api/thresholds/${made.id}`, { headers: { origin: stack.url } });
+});
+
 test('two edit one rule at once: the second learns what changed, loads it, and loses nothing of what was typed', async (t) => {
   const api = await signIn(stack);
   const made = await api.get<{ id: string }>('POST', '/api/thresholds', {

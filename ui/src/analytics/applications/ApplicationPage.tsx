@@ -1,5 +1,5 @@
 // One application, or one of its operations: how much it does, what fails, how long it takes, from which hosts, and its alerts.
-import { EmptyState, EmptyStateBody } from '@patternfly/react-core';
+import { EmptyState, EmptyStateBody, Title } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { Link, useParams } from 'react-router';
@@ -101,8 +101,8 @@ function Shown({ found, operation }: { found: ApplicationDetail; operation: stri
   return (
     <>
       {shown.map(({ part, of, drawn }) => (
-        <section key={`${part.kind} ${part.source}`} aria-label={of}>
-          <h2>{operation === undefined ? of : KINDS[part.kind]}</h2>
+        <section key={`${part.kind} ${part.source}`} aria-label={of} className="cistern-application">
+          <Title headingLevel="h2">{operation === undefined ? of : KINDS[part.kind]}</Title>
           <p>
             {sentenceOf(drawn)} <span className="cistern-quiet">in {MEASURED[1]}</span>
           </p>

@@ -96,7 +96,8 @@ export function chartsOf(id: string, of: string, drawn: Drawn, unit: Application
       id: `${id}-durations`,
       title: `${of}: ${drawn.histograms ? 'durations' : '99 of 100 take no longer'}`.slice(0, 200),
       query: drawn.durationsQuery,
-      ...(drawn.histograms ? { display: 'heatmap' as const } : { unit }),
+      unit,
+      ...(drawn.histograms && { display: 'heatmap' as const }),
     },
   ];
 }
