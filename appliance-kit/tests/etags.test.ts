@@ -182,8 +182,8 @@ const editables: readonly Editable[] = [
     remove: true,
   },
   {
-    operation: 'getApplicationRules',
-    path: '/api/application-rules',
+    operation: 'getApplicationNaming',
+    path: '/api/application-naming',
     body: { rules: [] },
     other: { rules: [{ durations: '{application}.time', failures: '' }] },
     field: 'rules',

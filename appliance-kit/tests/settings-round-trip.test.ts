@@ -153,9 +153,9 @@ const SETTINGS: Readonly<Record<string, Call>> = {
       ...{ targetPercent: 99, periodDays: 28, population: 'sum(kettle_level)' },
     },
   ],
-  'application-rules': [
+  'application-naming': [
     'put',
-    '/api/application-rules',
+    '/api/application-naming',
     { rules: [{ durations: '{application}.{operation}.time', failures: '{application}.{operation}.errors' }] },
   ],
   thresholds: [

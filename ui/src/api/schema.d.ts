@@ -4488,7 +4488,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/application-rules": {
+    "/api/application-naming": {
         parameters: {
             query?: never;
             header?: never;
@@ -4499,12 +4499,12 @@ export interface paths {
          * The rules by which names without labels are applications
          * @description Needs: viewer.
          */
-        get: operations["getApplicationRules"];
+        get: operations["getApplicationNaming"];
         /**
          * Say which part of a name is the application
          * @description Needs: operator.
          */
-        put: operations["setApplicationRules"];
+        put: operations["setApplicationNaming"];
         post?: never;
         delete?: never;
         options?: never;
@@ -26213,7 +26213,7 @@ export interface operations {
             };
         };
     };
-    getApplicationRules: {
+    getApplicationNaming: {
         parameters: {
             query?: never;
             header?: never;
@@ -26262,7 +26262,7 @@ export interface operations {
             };
         };
     };
-    setApplicationRules: {
+    setApplicationNaming: {
         parameters: {
             query?: never;
             header?: {

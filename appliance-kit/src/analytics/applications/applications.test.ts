@@ -143,7 +143,7 @@ test('a rule makes applications of names, and a wrong one is refused by field', 
     ...durations('prod.mail.size', {}, { '100': 1 }),
     ...total('prod.shop.pay.errors', { host: 'b' }),
   ]);
-  const put = (rules: object[]) => on.client.put('/api/application-rules', { rules });
+  const put = (rules: object[]) => on.client.put('/api/application-naming', { rules });
   const refused = await put([{ durations: '*.time', failures: '{application}.{x}' }]);
   assert.equal(refused.status, 400);
   assert.deepEqual(
@@ -174,8 +174,8 @@ test('a rule makes applications of names, and a wrong one is refused by field', 
   );
   near(parts[0]?.operations[1]?.errors ?? null, 1);
   assert.equal(parts[0]?.operations[0]?.errors, 0);
-  const { body: log } = await on.client.get('/api/audit-log?action=application-rules.');
-  assert.equal(log.items[0].action, 'application-rules.set');
+  const { body: log } = await on.client.get('/api/audit-log?action=application-naming.');
+  assert.equal(log.items[0].action, 'application-naming.set');
 });
 
 test('nginx’ log is one, once it is measured; what failed is told when that is', async (t) => {

@@ -80,7 +80,7 @@ export class Applications {
   setRules(caller: Caller, { rules }: ApplicationRulesInput): ApplicationRulesInput {
     checkRules(rules);
     const { settings, audit, changes } = this.#parts;
-    audit.record(caller, 'application-rules.set', plural(rules.length, 'rule'), this.rules(), { rules });
+    audit.record(caller, 'application-naming.set', plural(rules.length, 'rule'), this.rules(), { rules });
     settings.set(rulesSetting, { rules });
     changes.publish('applications');
     return this.rules();

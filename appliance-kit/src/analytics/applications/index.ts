@@ -19,13 +19,13 @@ export const applicationsDomain = domain({
       handlers: {
         listApplications: ({ query }) => applications.list(query.seconds ?? SECONDS, query.host),
         getApplication: ({ params, query }) => applications.get(params.name, query.seconds ?? SECONDS),
-        getApplicationRules: () => applications.rules(),
-        setApplicationRules: ({ body, caller }) => applications.setRules(caller, body),
+        getApplicationNaming: () => applications.rules(),
+        setApplicationNaming: ({ body, caller }) => applications.setRules(caller, body),
       },
       settingsParts: [
         onePart({
-          ...{ name: 'application-rules', title: 'Applications by name', version: 1, schema: ApplicationRulesInput },
-          covers: ['setApplicationRules'],
+          ...{ name: 'application-naming', title: 'Applications by name', version: 1, schema: ApplicationRulesInput },
+          covers: ['setApplicationNaming'],
           read: () => applications.rules(),
           check: ({ rules }) => checkRules(rules),
           set: (body, by) => applications.setRules(by, body),

@@ -14,6 +14,6 @@ import {
 export const routes = {
   listApplications: { method: 'GET', path: '/api/applications', access: 'viewer', summary: 'The applications that follow a convention: operations a second, failures, durations', query: ApplicationsQuery, answer: ok(ApplicationList) },
   getApplication: { method: 'GET', path: '/api/applications/:name', access: 'viewer', summary: 'One application with its operations and its hosts', params: ApplicationName, query: ApplicationQuery, answer: ok(ApplicationDetail) },
-  getApplicationRules: { method: 'GET', path: '/api/application-rules', access: 'viewer', summary: 'The rules by which names without labels are applications', answer: ok(ApplicationRules), editable: ApplicationRulesInput },
-  setApplicationRules: { method: 'PUT', path: '/api/application-rules', access: 'operator', summary: 'Say which part of a name is the application', body: ApplicationRulesInput, answer: ok(ApplicationRules) },
+  getApplicationNaming: { method: 'GET', path: '/api/application-naming', access: 'viewer', summary: 'The rules by which names without labels are applications', answer: ok(ApplicationRules), editable: ApplicationRulesInput },
+  setApplicationNaming: { method: 'PUT', path: '/api/application-naming', access: 'operator', summary: 'Say which part of a name is the application', body: ApplicationRulesInput, answer: ok(ApplicationRules) },
 } as const satisfies Routes;

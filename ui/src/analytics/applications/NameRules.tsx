@@ -71,7 +71,7 @@ function RulesForm({ now }: { now: Rules }) {
     mutationFn: (sent: readonly Rule[]) =>
       edit.guard(
         answerOf(
-          client.PUT('/api/application-rules', { params: { header: edit.header }, body: { rules: rulesInput(sent) } }),
+          client.PUT('/api/application-naming', { params: { header: edit.header }, body: { rules: rulesInput(sent) } }),
         ),
       ),
     onSuccess: async (after, sent) => {

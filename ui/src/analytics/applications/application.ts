@@ -54,7 +54,7 @@ export const applicationQuery = (name: string, time: number) =>
 
 export const rulesQuery = queryOptions({
   queryKey: ['applications', 'rules'],
-  queryFn: ({ signal }) => answerOf(client.GET('/api/application-rules', { signal })),
+  queryFn: ({ signal }) => answerOf(client.GET('/api/application-naming', { signal })),
 });
 
 export const pathOf = (name: string, operation?: string) =>
