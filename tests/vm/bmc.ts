@@ -1,8 +1,7 @@
 // A management controller that a test can silence: OpenIPMI's simulator, which QEMU's IPMI device asks over a connection.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { freePort } from '../ports.ts';
@@ -31,20 +30,17 @@ export async function bmc(t: TestContext, dir: string): Promise<Bmc> {
   const simulator = spawn('ipmi_sim', ['-c', lan, '-f', commands, '-s', state, '-n'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  const ended = once(simulator, 'exit');
+  const alive = () => simulator.exitCode === null && simulator.signalCode === null;
   t.after(async () => {
-    if (simulator.exitCode !== null) return;
     // One that is stopped ends as well.
-    simulator.kill('SIGKILL');
-    await once(simulator, 'exit');
+    if (alive()) simulator.kill('SIGKILL');
+    await ended;
   });
+  // Not by a connection of our own: it sends its capabilities to each, and ends by SIGPIPE when one has gone meanwhile.
   await until('the simulated controller listens', 30, async () => {
-    const socket = connect(port, '127.0.0.1');
-    const reached = await Promise.race([
-      once(socket, 'connect').then(() => true),
-      once(socket, 'error').then(() => false),
-    ]).catch(() => false);
-    socket.destroy();
-    return reached;
+    if (!alive()) throw new Error(`ipmi_sim has ended: ${simulator.signalCode ?? `exit ${simulator.exitCode}`}`);
+    return listens(port);
   });
   return {
     devices: [
@@ -54,4 +50,13 @@ export async function bmc(t: TestContext, dir: string): Promise<Bmc> {
     silence: () => simulator.kill('SIGSTOP'),
     wake: () => simulator.kill('SIGCONT'),
   };
+}
+
+/** proc_net_tcp.txt of the kernel's documentation: addresses and ports in hexadecimal, 0A is LISTEN. */
+function listens(port: number): boolean {
+  const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .some((words) => words[1] === local && words[3] === '0A');
 }
