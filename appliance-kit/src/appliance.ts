@@ -26,6 +26,7 @@ import { findingsDomain } from './alerting/findings/index.ts';
 import { outboxDomain } from './alerting/outbox/index.ts';
 import { silencesDomain } from './alerting/silences/index.ts';
 import { thresholdsDomain } from './alerting/thresholds/index.ts';
+import { applicationsDomain } from './analytics/applications/index.ts';
 import { hostsDomain } from './analytics/hosts/index.ts';
 import { incomingDomain } from './analytics/incoming/index.ts';
 import { inputsDomain } from './analytics/inputs/index.ts';
@@ -127,6 +128,7 @@ export const domains = inOrder(
   actionsDomain,
   thresholdsDomain,
   hostsDomain,
+  applicationsDomain,
   certificateDomain,
   timeDomain,
   versionDomain,

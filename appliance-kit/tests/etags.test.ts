@@ -182,6 +182,13 @@ const editables: readonly Editable[] = [
     remove: true,
   },
   {
+    operation: 'getApplicationNaming',
+    path: '/api/application-naming',
+    body: { rules: [] },
+    other: { rules: [{ durations: '{application}.time', failures: '' }] },
+    field: 'rules',
+  },
+  {
     operation: 'getDataset',
     path: '/api/datasets/tank%2Fa',
     body: {},

@@ -28,6 +28,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   'audit-forwarding': 'one for the audit log',
   'layout-advice': 'one answer to the disks of the question',
   'settings-document': 'one for the appliance',
+  'application-naming': 'one for the appliance: its rules are one order',
   'openapi.json': 'a file name that tools expect',
 };
 

@@ -153,6 +153,11 @@ const SETTINGS: Readonly<Record<string, Call>> = {
       ...{ targetPercent: 99, periodDays: 28, population: 'sum(kettle_level)' },
     },
   ],
+  'application-naming': [
+    'put',
+    '/api/application-naming',
+    { rules: [{ durations: '{application}.{operation}.time', failures: '{application}.{operation}.errors' }] },
+  ],
   thresholds: [
     'post',
     '/api/thresholds',

@@ -21,6 +21,8 @@ export interface StoredSample {
 export interface Store {
   /** As somebody on the network sends them; all have to be taken. */
   readonly import: (samples: readonly StoredSample[]) => Promise<void>;
+  /** As a daemon of the appliance stores what it measures: names that begin with `cistern_` are its own. */
+  readonly importOwn: (samples: readonly StoredSample[]) => Promise<void>;
   /** All that a selector matches is gone when it resolves. */
   readonly remove: (selector: string) => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -39,11 +41,11 @@ export async function storaged(t: TestContext, { directory }: Pick<Bench, 'direc
     await ended;
   };
   t.after(stop);
-  const ask = (method: string, path: string, body?: unknown) =>
+  const ask = (method: string, path: string, body?: unknown, from?: string) =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
       const headers = {
         'content-type': 'application/json',
-        ...(body !== undefined && { 'x-forwarded-for': '192.0.2.1' }),
+        ...(from !== undefined && { 'x-forwarded-for': from }),
       };
       const request = http.request({ socketPath, method, path, headers });
       request.on('error', reject);
@@ -54,16 +56,18 @@ export async function storaged(t: TestContext, { directory }: Pick<Bench, 'direc
       request.end(body === undefined ? undefined : JSON.stringify(body));
     });
   await eventually(async () => assert.equal((await ask('GET', '/healthz')).status, 200), 60_000);
+  const take = async (samples: readonly StoredSample[], from?: string) => {
+    const { status, text } = await ask('POST', '/api/v1/import', { samples }, from);
+    assert.equal(status, 200, text);
+    assert.deepEqual((JSON.parse(text) as { rejected: unknown[] | null }).rejected ?? [], []);
+  };
   return {
     stop,
     remove: async (selector) => {
       const { status, text } = await ask('POST', `/admin/tsdb/delete_series?match[]=${encodeURIComponent(selector)}`);
       assert.equal(status, 204, text);
     },
-    import: async (samples) => {
-      const { status, text } = await ask('POST', '/api/v1/import', { samples });
-      assert.equal(status, 200, text);
-      assert.deepEqual((JSON.parse(text) as { rejected: unknown[] | null }).rejected ?? [], []);
-    },
+    import: (samples) => take(samples, '192.0.2.1'),
+    importOwn: (samples) => take(samples),
   };
 }

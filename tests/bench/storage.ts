@@ -1,8 +1,8 @@
-// ./build.sh bench storage: how long the management plane's pages of datasets and snapshots take over a generated tree of
-// 1,000 datasets with 10,000 snapshots, over akd's own socket, while the tree changes; and how soon a schedule over 500
-// datasets has run. The machine is the simulated one: what ZFS itself takes is not in these figures, akd's part is.
+// ./build.sh bench storage [--quick]: how long the management plane's pages of datasets and snapshots take over a generated
+// tree of 2,000 datasets with 100,000 snapshots (1,000 with 10,000), over akd's own socket, while the tree changes; what akd
+// holds in memory then; and how soon a schedule over 500 datasets has run. The machine is the simulated one: what ZFS itself takes is not in these figures, akd's part is.
 // Nothing here passes or fails: the figures are read by people.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseTree, TREE_COLUMNS } from '../../appliance-kit/src/platform/zfs/parse.ts';
@@ -10,8 +10,9 @@ import { root } from '../stack/build.ts';
 import { ask, until } from '../stack/http.ts';
 import { Process } from '../stack/process.ts';
 
-const DATASETS = 1_000;
-const SNAPSHOTS = 10_000;
+const quick = process.argv.includes('--quick');
+const DATASETS = quick ? 1_000 : 2_000;
+const SNAPSHOTS = quick ? 10_000 : 100_000;
 const SCHEDULED = 500;
 const REQUESTS = 300;
 
@@ -62,7 +63,13 @@ async function measure(what: string, address: (at: number) => string): Promise<v
   times.sort((a, b) => a - b);
   const quantile = (q: number) =>
     (times[Math.min(times.length - 1, Math.floor(q * times.length))] as number).toFixed(1);
-  row(what, `p50 ${quantile(0.5)}, p99 ${quantile(0.99)}, most ${quantile(1)} ms`, 'p99 < 200 ms');
+  row(what, `p50 ${quantile(0.5)}, p99 ${quantile(0.99)}, most ${quantile(1)} ms`, 'p99 ≤ 300 ms');
+}
+
+/** What Linux says of akd's memory. */
+function residentMiB(): number {
+  const [, kibibytes] = /^VmRSS:\s*(\d+) kB/m.exec(readFileSync(`/proc/${akd.pid}/status`, 'utf8')) ?? [];
+  return Math.round(Number(kibibytes) / 1024);
 }
 
 async function pool(name: string, disks: number[]): Promise<void> {
@@ -112,6 +119,7 @@ try {
   await measure('snapshots, searched', (at) => `/api/snapshots?limit=50&search=bench00${at % 10}`);
   await measure('snapshots of one dataset', () => '/api/snapshots?limit=50&dataset=tank/bench000');
   await measure('snapshot schedules', () => '/api/snapshot-schedules');
+  row('akd, resident', `${residentMiB()} MiB`, '≤ 250 MB');
   writing = false;
   await writer;
 

@@ -10,6 +10,7 @@ import { type Letter, smtp } from '../../appliance-kit/tests/smtp.ts';
 import { setUp, signIn } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
 import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { htmlOf } from './mail.ts';
 
 let stack: Stack;
 let someone: Person;
@@ -200,6 +201,33 @@ test('a rule by a ready form, with hours, missing data and an action; it is trie
     ['delta(boiler_pressure[5m])', 300, [1, 2, 3, 4, 5, 6], 'Europe/Berlin', 'bundle'],
   );
   await page.request.delete(`${stack.url}/api/thresholds/${surge.id}`, { headers: { origin: stack.url } });
+});
+
+test('a rule with a band in which the value is expected: both ends are typed, drawn, and kept', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Falerts%2Fthresholds%2Fnew');
+  await signInBy(page);
+  expect(/status of 400/);
+  await page.getByLabel('When').fill('boiler_pressure');
+  await page.getByLabel('Above, below or outside').selectOption('outside');
+  await page.getByRole('textbox', { name: 'Lower limit', exact: true }).fill('9');
+  await page.getByRole('textbox', { name: 'Upper limit', exact: true }).fill('8');
+  await page.getByLabel('Name of the rule').fill('Pressure');
+  await page.getByRole('button', { name: 'Create the rule' }).click();
+  await page.getByText('must be below the upper limit: nothing is between').waitFor();
+  await page.getByRole('textbox', { name: 'Lower limit', exact: true }).fill('2');
+  await page.getByRole('textbox', { name: 'Lower limit for the all-clear' }).fill('3');
+  await page
+    .getByText(/stays outside 2 to 8 for 1 minute, raise a warning; clear it when it stays between 3 and 8/)
+    .waitFor();
+  await page.getByText('2 to 8', { exact: true }).waitFor();
+  await lookAt(page, 'alerts-threshold-band');
+  await page.getByRole('button', { name: 'Create the rule' }).click();
+  await page.getByRole('link', { name: 'Pressure' }).click();
+  assert.equal(await page.getByRole('textbox', { name: 'Lower limit', exact: true }).inputValue(), '2');
+  const { items } = await (await page.request.get(`${stack.url}/api/thresholds`)).json();
+  const made = items.find((one: { name: string }) => one.name === 'Pressure');
+  assert.deepEqual([made.direction, made.raiseBelow, made.clearBelow, made.raise, made.clear], ['outside', 2, 3, 8, 8]);
+  await page.request.delete(`${stack.url}/api/thresholds/${made.id}`, { headers: { origin: stack.url } });
 });
 
 test('two edit one rule at once: the second learns what changed, loads it, and loses nothing of what was typed', async (t) => {
@@ -406,37 +434,6 @@ test('a webhook is tried before it is kept, and its address is not shown again; 
   await page.getByText(/O=Example, CN=Example CA, until 20\d\d-/).waitFor();
   await lookAt(page, 'alerts-destination-authority');
 });
-
-/** The HTML of a mail with its picture in it, as a mail program shows it: RFC 2045's parts, quoted-printable and base64. */
-function htmlOf({ content }: Letter): string {
-  const parts = (text: string): { headers: string; body: string }[] => {
-    const end = text.indexOf('\r\n\r\n');
-    const [headers, body] = [text.slice(0, end).replace(/\r\n[ \t]+/g, ' '), text.slice(end + 4)];
-    const boundary = /^content-type: multipart\/.*boundary="?([^";]+)"?/im.exec(headers)?.[1];
-    if (boundary === undefined) return [{ headers, body }];
-    return body
-      .split(`--${boundary}`)
-      .slice(1, -1)
-      .flatMap((part) => parts(part.replace(/^\r\n/, '').replace(/\r\n$/, '')));
-  };
-  const decoded = ({ headers, body }: { headers: string; body: string }): Buffer => {
-    if (/^content-transfer-encoding: base64/im.test(headers)) return Buffer.from(body, 'base64');
-    if (!/^content-transfer-encoding: quoted-printable/im.test(headers)) return Buffer.from(body);
-    const text = body.replace(/=\r\n/g, '');
-    return Buffer.from(
-      text.replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
-      'latin1',
-    );
-  };
-  const all = parts(content);
-  const html = all.find(({ headers }) => /^content-type: text\/html/im.test(headers));
-  const picture = all.find(({ headers }) => /^content-type: image\/png/im.test(headers));
-  assert.ok(html && picture, `parts: ${all.map(({ headers }) => headers).join('; ')}`);
-  const id = /^content-id: <(.*)>/im.exec(picture.headers)?.[1];
-  const data = `data:image/png;base64,${decoded(picture).toString('base64')}`;
-  assert.ok(decoded(html).toString().includes(`cid:${id}`));
-  return decoded(html).toString().replaceAll(`cid:${id}`, data);
-}
 
 test('the mail of an alert and of its end, as its reader sees them, with the picture of the last hour', async (t) => {
   const mail = await smtp(t);

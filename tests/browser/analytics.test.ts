@@ -161,7 +161,7 @@ test('a histogram is a heatmap: a column’s distribution, and people beyond the
     .getByText(/events?$/)
     .textContent();
   await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2);
-  await page.getByRole('region', { name: /^Distribution: \d/ }).waitFor();
+  await page.getByRole('region', { name: /^Distribution of .*: \d/ }).waitFor();
   const one = await page
     .getByRole('region', { name: /^Distribution/ })
     .getByText(/events?$/)

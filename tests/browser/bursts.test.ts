@@ -15,20 +15,17 @@ let api: ApiPerson;
 let level = 9;
 let sending: ReturnType<typeof setInterval>;
 
-/** As somebody on the network, and not as the appliance itself. */
-async function sent(samples: object[], from = '192.0.2.9'): Promise<void> {
-  const headers = { 'x-forwarded-for': from };
-  const { status, text } = await stack.socket('storaged', '/api/v1/import', { headers, body: { samples } });
-  if (status !== 200) throw new Error(`${status} ${text}`);
-}
+/** Somebody on the network. */
+const SENDER = '192.0.2.9';
 
 const send = () =>
-  sent(
+  stack.import(
     Array.from({ length: ALL }, (_, n) => ({
       name: 'queue_length',
       labels: { host: `h${n}`, version: n < BAD + 8 ? 'v3' : 'v2' },
       value: n < BAD ? level : 5,
     })),
+    SENDER,
   );
 
 before(async () => {
@@ -66,10 +63,13 @@ test('Status answers for what is sent here: how many hosts are silent, and when 
     ...{ name: 'checkout_seconds', labels: { host: name }, time },
     histogram: { bins },
   });
-  await sent([
-    ...Array.from({ length: 24 }, (_, at) => durations('till', end - 300 * at - 150, { '0.012': 400 })),
-    durations('till7', end - 3_100, { '0.9': 90 }),
-  ]);
+  await stack.import(
+    [
+      ...Array.from({ length: 24 }, (_, at) => durations('till', end - 300 * at - 150, { '0.012': 400 })),
+      durations('till7', end - 3_100, { '0.9': 90 }),
+    ],
+    SENDER,
+  );
   const { page } = await someone.visit(t, '/sign-in?to=%2Fstatus');
   await signInBy(page);
   await page.getByText(/Sent here: .*(?:silent|host)/).waitFor({ timeout: 60_000 });
@@ -86,7 +86,7 @@ test('who begins to send is announced on Status and Inputs, until somebody says 
   const list = page.getByRole('list', { name: 'New senders' });
   await list.getByText('192.0.2.9').waitFor();
   const began = performance.now();
-  await sent([{ name: 'room_temperature', labels: { room: 'cellar' }, value: 12 }], '198.51.100.7');
+  await stack.import([{ name: 'room_temperature', labels: { room: 'cellar' }, value: 12 }], '198.51.100.7');
   const newest = list.getByRole('listitem').filter({ hasText: '198.51.100.7' });
   await newest.getByText(/began .*: 1 new series by import/).waitFor();
   t.diagnostic(`a new sender is on Status after ${Math.round(performance.now() - began)} ms`);

@@ -144,7 +144,7 @@ test('one time axis: dragged, zoomed by wheel and by keys, live again; a gap sta
   // The cursor is in both.
   await page.mouse.move(...middle);
   await page.getByRole('columnheader', { name: 'At cursor' }).waitFor();
-  await page.getByRole('region', { name: /^Distribution: \d/ }).waitFor();
+  await page.getByRole('region', { name: /^Distribution of .*: \d/ }).waitFor();
   await page.mouse.down();
   await page.mouse.move(middle[0] + 200, middle[1], { steps: 4 });
   await page.mouse.up();

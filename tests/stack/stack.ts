@@ -255,9 +255,10 @@ export class Stack {
     if (reply.status !== 204) throw new Error(`simulate ${what}: ${reply.status} ${reply.text}`);
   }
 
-  /** Samples straight into the store. */
-  async import(samples: unknown[]): Promise<void> {
-    const reply = await this.socket('storaged', '/api/v1/import', { body: { samples } });
+  /** Samples straight into the store. `from`: the address of a sender, whose hosts are listed; else the appliance's own. */
+  async import(samples: unknown[], from?: string): Promise<void> {
+    const headers: Record<string, string> = from === undefined ? {} : { 'x-forwarded-for': from };
+    const reply = await this.socket('storaged', '/api/v1/import', { headers, body: { samples } });
     if (reply.status !== 200) throw new Error(`import: ${reply.status} ${reply.text}`);
     const { rejected } = reply.json<{ rejected?: unknown[] }>();
     if (rejected && rejected.length > 0) throw new Error(`import: refused ${JSON.stringify(rejected.slice(0, 3))}`);

@@ -21,8 +21,8 @@ export function pagesText(): string {
 
 # Pages
 
-Every page that has a place of its own, and where it stands. \`/\` opens the search from anywhere: it finds pages, active alerts, hosts, metrics, settings by the labels of
-their fields, worksheets and the sections of this manual. Results stand in groups, what fits best first; the arrow keys choose, Enter goes there, *more* opens the rest of a
+Every page that has a place of its own, and where it stands. \`/\` opens the search from anywhere: it finds pages, active alerts, hosts, applications, metrics, settings by the
+labels of their fields, worksheets and the sections of this manual. Results stand in groups, what fits best first; the arrow keys choose, Enter goes there, *more* opens the rest of a
 group. What somebody may not see is not found. \`g\` and then a letter goes to an entry of the navigation.
 
 A page whose figures could not be read again for more than five seconds says of when they are, below its title, until they are read again. A live chart whose values have stopped, for longer

@@ -12,6 +12,7 @@ import './storage/storage.css';
 import './alerting/alerting.css';
 import './charts/charts.css';
 import './analytics/analytics.css';
+import './analytics/applications/applications.css';
 import './analytics/hosts/hosts.css';
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';

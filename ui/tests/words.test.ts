@@ -45,6 +45,10 @@ test('a rule reads as the sentence it is', () => {
     ),
     'When rate(disk_bytes_total[1m]) stays below 1 KiB/s for 5 minutes, raise a critical alert; clear it when it goes above 2 KiB/s.',
   );
+  assert.equal(
+    ruleSentence({ ...rule, direction: 'outside', raise: 1.1, clear: 1, raiseBelow: 0.8, clearBelow: 0.9 }, 'ratio'),
+    'When egress_ratio stays outside 80 % to 110 % for 5 minutes, raise a warning; clear it when it is between 90 % and 100 %.',
+  );
 });
 
 test('a secret that was not typed is not sent, so that the stored one stays', () => {

@@ -4448,6 +4448,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/applications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The applications that follow a convention: operations a second, failures, durations
+         * @description Needs: viewer.
+         */
+        get: operations["listApplications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/applications/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One application with its operations and its hosts
+         * @description Needs: viewer.
+         */
+        get: operations["getApplication"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/application-naming": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The rules by which names without labels are applications
+         * @description Needs: viewer.
+         */
+        get: operations["getApplicationNaming"];
+        /**
+         * Say which part of a name is the application
+         * @description Needs: operator.
+         */
+        put: operations["setApplicationNaming"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/certificate": {
         parameters: {
             query?: never;
@@ -5503,6 +5567,97 @@ export interface components {
             text: string;
             by: string;
         };
+        Application: {
+            /** @description OpenTelemetry’s service.name, with the namespace before it (the label job), or what a rule takes from a name */
+            name: string;
+            parts: components["schemas"]["ApplicationFigures"][];
+        };
+        ApplicationDetail: {
+            name: string;
+            parts: components["schemas"]["ApplicationPart"][];
+            /** @description from which hosts its metrics come, 100 at most */
+            hosts: string[];
+        };
+        ApplicationFigures: {
+            /** @enum {unknown} */
+            kind: "http" | "rpc" | "database" | "names" | "log";
+            /** @description the metric, or the rule’s pattern of names */
+            source: string;
+            /**
+             * @description what the metric is measured in
+             * @enum {unknown}
+             */
+            unit: "seconds" | "milliseconds";
+            /** @description operations a second */
+            rate: number;
+            errors: number | null;
+            median: number | null;
+            p99: number | null;
+        };
+        ApplicationList: {
+            /** @description the one with the most operations first */
+            items: components["schemas"]["Application"][];
+            /** @description applications of rules that are not listed: 100 of a rule are */
+            leftOut: number;
+        };
+        ApplicationOperation: {
+            /** @description as GET /cart/{id} */
+            name: string;
+            /** @description operations a second */
+            rate: number;
+            errors: number | null;
+            median: number | null;
+            p99: number | null;
+            rateQuery: string;
+            errorsQuery: string | null;
+            /** @description a selector of histograms, or of classic ones their quantiles */
+            durationsQuery: string;
+            /** @description durationsQuery is a selector: it can be drawn as a heatmap */
+            histograms: boolean;
+        };
+        ApplicationPart: {
+            /** @enum {unknown} */
+            kind: "http" | "rpc" | "database" | "names" | "log";
+            /** @description the metric, or the rule’s pattern of names */
+            source: string;
+            /**
+             * @description what the metric is measured in
+             * @enum {unknown}
+             */
+            unit: "seconds" | "milliseconds";
+            /** @description operations a second */
+            rate: number;
+            errors: number | null;
+            median: number | null;
+            p99: number | null;
+            rateQuery: string;
+            errorsQuery: string | null;
+            /** @description a selector of histograms, or of classic ones their quantiles */
+            durationsQuery: string;
+            /** @description durationsQuery is a selector: it can be drawn as a heatmap */
+            histograms: boolean;
+            /** @description the most frequent first, 100 at most */
+            operations: components["schemas"]["ApplicationOperation"][];
+            operationsTotal: number;
+        };
+        ApplicationRules: {
+            rules: {
+                /** @description names of histograms of durations, as {application}.{operation}.time; * is any part between two dots, {operation} may be several parts */
+                durations: string;
+                /** @description names of counters of what failed, as {application}.{operation}.errors; empty: nothing says it */
+                failures: string;
+            }[];
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+        };
+        ApplicationRulesInput: {
+            rules: {
+                /** @description names of histograms of durations, as {application}.{operation}.time; * is any part between two dots, {operation} may be several parts */
+                durations: string;
+                /** @description names of counters of what failed, as {application}.{operation}.errors; empty: nothing says it */
+                failures: string;
+            }[];
+        };
         AttachInput: {
             /** @description a disk's id, or the device's name in the pool */
             device: string;
@@ -5717,7 +5872,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "objectives" | "outputs" | "pools" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "applications" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "objectives" | "outputs" | "pools" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -8818,10 +8973,17 @@ export interface components {
             name: string;
             /** @description PromQL */
             expression: string;
-            /** @enum {unknown} */
-            direction: "above" | "below";
+            /**
+             * @description outside: above raise or below raiseBelow; between them a value is as it is expected
+             * @enum {unknown}
+             */
+            direction: "above" | "below" | "outside";
             raise: number;
             clear: number;
+            /** @description outside: the lower end of the band */
+            raiseBelow?: number;
+            /** @description outside: above which it is well again; left out: raiseBelow */
+            clearBelow?: number;
             form?: components["schemas"]["RuleForm"] | null;
             raiseForSeconds: number;
             clearForSeconds: number;
@@ -8846,10 +9008,17 @@ export interface components {
             name: string;
             /** @description PromQL */
             expression: string;
-            /** @enum {unknown} */
-            direction: "above" | "below";
+            /**
+             * @description outside: above raise or below raiseBelow; between them a value is as it is expected
+             * @enum {unknown}
+             */
+            direction: "above" | "below" | "outside";
             raise: number;
             clear: number;
+            /** @description outside: the lower end of the band */
+            raiseBelow?: number;
+            /** @description outside: above which it is well again; left out: raiseBelow */
+            clearBelow?: number;
             form?: components["schemas"]["RuleForm"] | null;
             raiseForSeconds: number;
             clearForSeconds: number;
@@ -8902,10 +9071,17 @@ export interface components {
         ThresholdPreviewInput: {
             /** @description PromQL */
             expression: string;
-            /** @enum {unknown} */
-            direction: "above" | "below";
+            /**
+             * @description outside: above raise or below raiseBelow; between them a value is as it is expected
+             * @enum {unknown}
+             */
+            direction: "above" | "below" | "outside";
             raise: number;
             clear: number;
+            /** @description outside: the lower end of the band */
+            raiseBelow?: number;
+            /** @description outside: above which it is well again; left out: raiseBelow */
+            clearBelow?: number;
             form?: components["schemas"]["RuleForm"] | null;
             raiseForSeconds?: number;
             clearForSeconds?: number;
@@ -25891,6 +26067,257 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listApplications: {
+        parameters: {
+            query?: {
+                seconds?: number;
+                host?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getApplication: {
+        parameters: {
+            query?: {
+                seconds?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationDetail"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getApplicationNaming: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationRules"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setApplicationNaming: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationRulesInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationRules"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

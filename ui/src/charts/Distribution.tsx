@@ -11,14 +11,16 @@ export interface DistributionProps {
   figure: Figure;
   scale: Scale;
   title: string;
+  /** The title of its chart: one page may have several. */
+  of: string;
 }
 
-export function Distribution({ bins, figure, scale, title }: DistributionProps) {
+export function Distribution({ bins, figure, scale, title, of }: DistributionProps) {
   const extent = bins === null ? null : extentOf(bins, scale, 0);
   const counts = bins === null || extent === null ? new Float64Array() : cellsOf([bins], extent, ROWS);
   const largest = Math.max(...counts);
   return (
-    <section className="cistern-distribution" aria-label={`Distribution: ${title}`}>
+    <section className="cistern-distribution" aria-label={`Distribution of ${of}: ${title}`}>
       <h3>{title}</h3>
       {bins !== null && <p className="cistern-quiet">{countWords(bins.total)}</p>}
       {bins !== null && extent !== null && bins.total > 0 && (

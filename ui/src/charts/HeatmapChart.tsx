@@ -195,6 +195,7 @@ export function HeatmapChart(props: HeatmapChartProps) {
         bins={frame === undefined ? null : column}
         figure={figure}
         scale={extent.scale}
+        of={title}
         title={place < 0 ? 'All that is shown' : clock.format((cursor as number) * 1000)}
       />
     </>

@@ -33,6 +33,8 @@ export interface PlotProps {
   readonly paint: (pen: Pen) => ValueScale | null;
   readonly marks: readonly PlotMark[];
   readonly limit?: number | undefined;
+  /** The lower end of a band, of which `limit` is the upper one. */
+  readonly lowerLimit?: number | undefined;
   readonly limitText?: string;
   /** The value nearest to where the line is dragged that it may stand at. */
   readonly snap?: (value: number) => number;
@@ -59,7 +61,7 @@ export interface PlotDrawing {
 }
 
 export function Plot(props: PlotProps) {
-  const { label, height, paint, marks, limit, onLimit, fixed = false } = props;
+  const { label, height, paint, marks, limit, lowerLimit, onLimit, fixed = false } = props;
   const axis = useAxis();
   const dark = useDark();
   const box = useRef<HTMLDivElement>(null);
@@ -106,6 +108,9 @@ export function Plot(props: PlotProps) {
         const y = paintLimit(pen, at);
         if (knob) knob.style.top = `${y - 12}px`;
       }
+      const { lowerLimit } = latest.current;
+      const lower = lowerLimit === undefined ? undefined : scale.current?.y(lowerLimit);
+      if (lower !== undefined && Number.isFinite(lower)) paintLimit(pen, lower);
       if (knob) knob.style.visibility = at === undefined ? 'hidden' : 'visible';
     };
 
@@ -163,7 +168,7 @@ export function Plot(props: PlotProps) {
   }, [axis, width, height, dark]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: they are what is drawn
-  useLayoutEffect(() => redraw.current(true), [paint, marks, limit]);
+  useLayoutEffect(() => redraw.current(true), [paint, marks, limit, lowerLimit]);
 
   const gestures = usePlotGestures({
     box,

@@ -34,6 +34,8 @@ export interface SeriesChartProps {
   /** The lines are listed with their values beside the chart: the legend has only what else is drawn. */
   readonly listed?: boolean;
   readonly limit?: number | undefined;
+  /** The lower end of a band, of which `limit` is the upper one. */
+  readonly lowerLimit?: number | undefined;
   readonly onLimit?: (limit: number) => void;
   /** The total of an earlier time, moved to this one, and which time that was. */
   readonly compare?: {
@@ -70,6 +72,7 @@ export function SeriesChart(props: SeriesChartProps) {
     figure,
     highlight,
     limit,
+    lowerLimit,
     compare = null,
     right = null,
     fixed = false,
@@ -89,10 +92,10 @@ export function SeriesChart(props: SeriesChartProps) {
             start: frame.start,
             step: frame.step,
             count: frame.count,
-            ...{ lines, stacked, unit, figure, limit, compare, right },
+            ...{ lines, stacked, unit, figure, limit, lowerLimit, compare, right },
             highlight: bright === '' ? [] : bright.split('\u0000'),
           },
-    [frame, lines, stacked, bright, unit, figure, limit, compare, right],
+    [frame, lines, stacked, bright, unit, figure, limit, lowerLimit, compare, right],
   );
   const paint = useCallback((pen: Pen) => (picture === null ? null : paintLines(pen, picture)), [picture]);
 
@@ -118,7 +121,8 @@ export function SeriesChart(props: SeriesChartProps) {
     items.push({ key: '\u0000right', text: right.text, value, swatch: 'dashed' });
   }
   if (limit !== undefined && !props.listed) {
-    items.push({ key: '\u0000limit', text: 'Limit', value: figure(limit), swatch: 'limit' });
+    const value = lowerLimit === undefined ? figure(limit) : `${figure(lowerLimit)} to ${figure(limit)}`;
+    items.push({ key: '\u0000limit', text: lowerLimit === undefined ? 'Limit' : 'Expected', value, swatch: 'limit' });
   }
   return (
     <>
@@ -129,6 +133,7 @@ export function SeriesChart(props: SeriesChartProps) {
         marks={props.marks ?? NO_MARKS}
         step={frame?.step ?? 1}
         limit={limit}
+        lowerLimit={lowerLimit}
         limitText={limit === undefined ? '' : figure(limit)}
         snap={(value) => Number(value.toPrecision(3))}
         onLimit={props.onLimit}

@@ -67,11 +67,12 @@ export function SmallChart(props: {
   perSecond: boolean;
   nameOf: (labels: Readonly<Record<string, string>>) => Named;
   limit?: number | undefined;
+  lowerLimit?: number | undefined;
   height?: number;
   /** At most so many points: an expression that is costly is asked for fewer. */
   points?: number;
 }) {
-  const { title, query, unit, perSecond, nameOf, limit } = props;
+  const { title, query, unit, perSecond, nameOf, limit, lowerLimit } = props;
   const shared = use(SharedContext);
   if (shared === null) throw new Error('a small chart stands among SmallMultiples');
   const { settled, begins } = shared;
@@ -102,7 +103,7 @@ export function SmallChart(props: {
         title={title}
         label={`${title}: ${latest || 'no values yet'}`}
         height={props.height ?? HEIGHT}
-        {...{ query, frame, lines, unit, figure, highlight, limit }}
+        {...{ query, frame, lines, unit, figure, highlight, limit, lowerLimit }}
         stacked={false}
         onHighlight={(key) =>
           setHighlight(highlight.includes(key) ? highlight.filter((one) => one !== key) : [...highlight, key])

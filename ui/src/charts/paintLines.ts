@@ -16,6 +16,7 @@ export interface LinesPicture {
   readonly unit: string;
   readonly figure: Figure;
   readonly limit: number | undefined;
+  readonly lowerLimit?: number | undefined;
   /** The total of an earlier time, moved to this one. */
   readonly compare: Dashed | null;
   /** A line of its own size, from 0 to its greatest on the right. */
@@ -121,9 +122,10 @@ export function paintLines(pen: Pen, picture: LinesPicture): ValueScale {
       }
     }
   }
-  const { compare, limit } = picture;
+  const { compare, limit, lowerLimit = limit } = picture;
   if (compare !== null) for (const value of compare.values) if (value > upper) upper = value;
-  if (limit !== undefined) [lower, upper] = [Math.min(lower, limit), Math.max(upper, limit)];
+  for (const one of [limit, lowerLimit])
+    if (one !== undefined) [lower, upper] = [Math.min(lower, one), Math.max(upper, one)];
   if (upper === lower) upper = lower + 1;
   upper += (upper - lower) * 0.06;
   if (lower < 0) lower -= (upper - lower) * 0.06;

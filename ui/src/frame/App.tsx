@@ -34,6 +34,8 @@ const RecordingRulesPage = lazy(() => import('../analytics/recording-rules/Recor
 const RecordingRulePage = lazy(() => import('../analytics/recording-rules/RecordingRulePage.tsx'));
 const QueryPage = lazy(() => import('../analytics/explore/QueryPage.tsx'));
 const ExplorePage = lazy(() => import('../analytics/explore/ExplorePage.tsx'));
+const ApplicationsPage = lazy(() => import('../analytics/applications/ApplicationsPage.tsx'));
+const ApplicationPage = lazy(() => import('../analytics/applications/ApplicationPage.tsx'));
 const HostsPage = lazy(() => import('../analytics/hosts/HostsPage.tsx'));
 const HostPage = lazy(() => import('../analytics/hosts/HostPage.tsx'));
 const AlertsPage = lazy(() => import('../alerting/alerts/AlertsPage.tsx'));
@@ -159,6 +161,8 @@ export function App() {
             <Route path="/analytics/outputs/:id" element={<OutputPage />} />
             <Route path="/hosts" element={<HostsPage />} />
             <Route path="/hosts/:name" element={<HostPage />} />
+            <Route path="/applications" element={<ApplicationsPage />} />
+            <Route path="/applications/:name/:operation?" element={<ApplicationPage />} />
             <Route path="/alerts/thresholds/:id" element={<ThresholdPage />} />
             <Route path="/alerts/destinations/:id" element={<DestinationPage />} />
             <Route path="/alerts/silences/:id" element={<SilencePage />} />

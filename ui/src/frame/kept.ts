@@ -9,10 +9,6 @@ export interface KeptPlace extends Place {
 
 export const kept: readonly KeptPlace[] = [
   {
-    ...{ title: 'Applications', path: '/applications', key: 'p', about: 'What runs on the hosts, and how it does' },
-    stands: 'in the navigation, below Hosts',
-  },
-  {
     ...{ title: 'Flows', path: '/flows', key: 'f', about: 'Who talks to whom in the network' },
     stands: 'in the navigation, below Applications',
   },

@@ -23,6 +23,7 @@ const MAX_ENTRIES = 1_000;
 const CHANGES: Readonly<Record<string, (target: string) => string>> = {
   'alert-class.route': (what) => `decided where alerts of the class ${what} go`,
   'alerts.digest': () => 'changed the daily digest',
+  'application-naming.set': (what) => `set ${what} for applications by name`,
   'audit-forwarding.set': (what) => `changed where the audit log is sent on (${what})`,
   'audit-retention.set': (what) => `changed how much of the audit log is kept (${what})`,
   'certificate.install': (what) => `installed a certificate of the web page, for ${what}`,

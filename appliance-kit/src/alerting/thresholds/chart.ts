@@ -1,6 +1,7 @@
 // What an alert of a rule is drawn by: for its page, and for the picture in a mail.
 import type { Storaged } from '../../peers/storaged.ts';
 import type { AlertFacts } from '../alerts/index.ts';
+import { limitOf } from './machine.ts';
 import { type EvaluatedRule, seriesKey } from './rule.ts';
 import { narrowed, selectorsOf } from './selectors.ts';
 
@@ -33,15 +34,20 @@ function histogramOf({ input }: EvaluatedRule, labels: Readonly<Record<string, s
   return { histogram: narrowed(expression.slice(one.from, one.to), labels), limit: raise };
 }
 
-export function ruleChart(rule: EvaluatedRule, alert: Pick<AlertFacts, 'labels'>): RuleChart {
-  const { expression, raise, direction, raiseForSeconds, form } = rule.input;
+export function ruleChart(
+  rule: EvaluatedRule,
+  alert: Pick<AlertFacts, 'labels'> & { readonly limit?: number | null },
+): RuleChart {
+  const { expression, raise, raiseForSeconds, form } = rule.input;
+  // Of a band the end that the alert is of.
+  const { direction, limit } = limitOf(rule.input, alert.limit ?? raise);
   const alone = narrowed(expression, alert.labels);
   const found = histogramOf(rule, alert.labels);
   return {
     expression: alone ?? expression,
     alone: alone !== null,
     histogram: found?.histogram ?? null,
-    limit: found === null || found.histogram === null ? raise : found.limit,
+    limit: found === null || found.histogram === null ? limit : found.limit,
     direction,
     windowSeconds: Math.max(raiseForSeconds, form?.overSeconds ?? 0),
   };

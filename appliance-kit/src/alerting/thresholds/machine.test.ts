@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { afterGap, initial, limitsProblem, type Rule, type SeriesRecord, type Signal, step } from './machine.ts';
+import {
+  afterGap,
+  initial,
+  limitOf,
+  limitsProblem,
+  type Rule,
+  type SeriesRecord,
+  type Signal,
+  step,
+  worseOf,
+} from './machine.ts';
 
 const rule: Rule = {
   direction: 'above',
@@ -119,6 +129,36 @@ test('limits that contradict each other', () => {
   assert.equal(limitsProblem({ ...rule, clear: 10 }), null);
   assert.notEqual(limitsProblem({ ...rule, clear: 11 }), null);
   assert.notEqual(limitsProblem({ ...rule, direction: 'below', raise: 2, clear: 1 }), null);
+});
+
+test('a band: raised beyond either end, cleared between both', () => {
+  const band: Rule = { ...rule, direction: 'outside', raise: 10, clear: 9, raiseBelow: 2, clearBelow: 3 };
+  const quick = { ...band, raiseForSeconds: 0, clearForSeconds: 0 };
+  assert.deepEqual(play(quick, [5, 11, 9.5, 9, 1.9, 2.5, 3, 2, 10]).signals, [
+    [10, 'raise'],
+    [30, 'clear'],
+    [40, 'raise'],
+    [60, 'clear'],
+  ]);
+  // From one end to the other it was never well.
+  assert.deepEqual(play(quick, [11, 1, 5]).signals, [
+    [0, 'raise'],
+    [20, 'clear'],
+  ]);
+  assert.deepEqual(limitOf(band, 12), { direction: 'above', limit: 10 });
+  assert.deepEqual(limitOf(band, -40), { direction: 'below', limit: 2 });
+  assert.equal(worseOf(band, 12, 1), 12);
+  assert.equal(worseOf(band, 12, -3), -3);
+  assert.equal(worseOf({ ...rule, direction: 'below' }, 4, 5), 4);
+  const path = (change: Partial<Rule>) => limitsProblem({ ...band, ...change })?.path ?? null;
+  assert.equal(path({}), null);
+  assert.equal(path({ raiseBelow: 10, clearBelow: 10 }), '/raiseBelow');
+  assert.equal(path({ clear: 11 }), '/clear');
+  assert.equal(path({ clearBelow: 1 }), '/clearBelow');
+  assert.equal(path({ clearBelow: 9.5 }), '/clear');
+  const { raiseBelow: _, clearBelow: __, ...half } = band;
+  assert.equal(limitsProblem(half)?.path, '/raiseBelow');
+  assert.equal(path({ direction: 'above' }), '/raiseBelow');
 });
 
 /** A small generator with a seed, so that a failure can be played again. */

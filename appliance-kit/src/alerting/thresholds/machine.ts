@@ -8,7 +8,14 @@ import type { SeriesState, ThresholdInput } from './schema.ts';
 
 export type Rule = Pick<
   ThresholdInput,
-  'direction' | 'raise' | 'clear' | 'raiseForSeconds' | 'clearForSeconds' | 'repostSeconds'
+  | 'direction'
+  | 'raise'
+  | 'clear'
+  | 'raiseBelow'
+  | 'clearBelow'
+  | 'raiseForSeconds'
+  | 'clearForSeconds'
+  | 'repostSeconds'
 >;
 
 export interface SeriesRecord {
@@ -25,28 +32,79 @@ export type Signal = 'raise' | 'clear' | 'repost' | null;
 
 export const initial = (now: number): SeriesRecord => ({ state: 'ok', since: now, alerted: false, lastSentAt: null });
 
-export function beyondRaise(rule: Rule, value: number): boolean {
-  return rule.direction === 'above' ? value > rule.raise : value < rule.raise;
+type Limits = Pick<Rule, 'direction' | 'raise' | 'clear' | 'raiseBelow' | 'clearBelow'>;
+
+interface Side {
+  readonly direction: 'above' | 'below';
+  readonly raise: number;
+  readonly clear: number;
 }
 
+/** A band is an upper limit and a lower one. */
+function sidesOf({ direction, raise, clear, raiseBelow, clearBelow }: Limits): Side[] {
+  if (direction !== 'outside') return [{ direction, raise, clear }];
+  const above: Side = { direction: 'above', raise, clear };
+  if (raiseBelow === undefined) return [above];
+  return [above, { direction: 'below', raise: raiseBelow, clear: clearBelow ?? raiseBelow }];
+}
+
+const beyond = (side: Pick<Side, 'direction' | 'raise'>, value: number) =>
+  side.direction === 'above' ? value > side.raise : value < side.raise;
 /** At the clear limit counts as within it, so that equal limits leave no gap and no overlap. */
-function withinClear(rule: Rule, value: number): boolean {
-  return rule.direction === 'above' ? value <= rule.clear : value >= rule.clear;
+const within = (side: Side, value: number) => (side.direction === 'above' ? value <= side.clear : value >= side.clear);
+
+export const beyondRaise = (rule: Limits, value: number) => sidesOf(rule).some((side) => beyond(side, value));
+const withinClear = (rule: Limits, value: number) => sidesOf(rule).every((side) => within(side, value));
+
+/** The limit that a value is beyond, or nearest to. */
+export function limitOf(rule: Limits, value: number): { direction: 'above' | 'below'; limit: number } {
+  const [first, second] = sidesOf(rule) as [Side, Side?];
+  const nearer = second !== undefined && Math.abs(value - second.raise) < Math.abs(value - first.raise);
+  const side = nearer ? second : first;
+  return { direction: side.direction, limit: side.raise };
+}
+
+/** Of two values that are beyond a limit the one that is farther. */
+export function worseOf(rule: Limits, one: number, other: number): number {
+  const far = (value: number) => {
+    const { direction, limit } = limitOf(rule, value);
+    return direction === 'above' ? value - limit : limit - value;
+  };
+  return far(other) > far(one) ? other : one;
+}
+
+interface LimitsProblem {
+  readonly path: string;
+  readonly message: string;
 }
 
 /** Why a rule's limits contradict each other, or null. */
-export function limitsProblem(rule: Rule): string | null {
-  const wrong = rule.direction === 'above' ? rule.clear > rule.raise : rule.clear < rule.raise;
-  if (!wrong) return null;
-  return rule.direction === 'above'
-    ? 'must not be above the raise limit: an alert would clear while it is being raised'
-    : 'must not be below the raise limit: an alert would clear while it is being raised';
+export function limitsProblem(rule: Limits): LimitsProblem | null {
+  const { direction, raise, raiseBelow, clearBelow } = rule;
+  const given = raiseBelow !== undefined || clearBelow !== undefined;
+  if (direction !== 'outside')
+    return given ? { path: '/raiseBelow', message: 'is for the direction “outside” only' } : sideProblem(rule);
+  if (raiseBelow === undefined) return { path: '/raiseBelow', message: 'is missing: a band has two ends' };
+  if (raiseBelow >= raise) return { path: '/raiseBelow', message: 'must be below the upper limit: nothing is between' };
+  const wrong = sideProblem(rule);
+  if (wrong !== null) return wrong;
+  if (rule.clear < (clearBelow ?? raiseBelow))
+    return { path: '/clear', message: 'must not be below the lower limit for the all-clear: it would never clear' };
+  return null;
+}
+
+function sideProblem(rule: Limits): LimitsProblem | null {
+  for (const { direction, raise, clear } of sidesOf(rule)) {
+    const path = direction === rule.direction || direction === 'above' ? '/clear' : '/clearBelow';
+    const why = 'the raise limit: an alert would clear while it is being raised';
+    if (direction === 'above' ? clear > raise : clear < raise)
+      return { path, message: `must not be ${direction} ${why}` };
+  }
+  return null;
 }
 
 /** What a rule would say of a value without any history: for the preview. */
-export function wouldBe(rule: Pick<Rule, 'direction' | 'raise'>, value: number): 'ok' | 'active' {
-  return beyondRaise(rule as Rule, value) ? 'active' : 'ok';
-}
+export const wouldBe = (rule: Limits, value: number): 'ok' | 'active' => (beyondRaise(rule, value) ? 'active' : 'ok');
 
 /**
  * @param value null when the series has no value now (it is missing, or not a number)

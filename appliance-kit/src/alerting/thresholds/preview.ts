@@ -4,7 +4,7 @@ import { type Clock, iso } from '../../base/clock.ts';
 import { ExpressionError, type RangeSeries, type Storaged } from '../../peers/storaged.ts';
 import { expressionOf } from './forms.ts';
 import { mustBeHours, within } from './hours.ts';
-import { initial, type Rule, step, wouldBe } from './machine.ts';
+import { initial, type Rule, step, worseOf, wouldBe } from './machine.ts';
 import { MAX_SERIES, SHOWN_SERIES } from './rule.ts';
 import type { Firing, Hours, ThresholdPreview, ThresholdPreviewInput } from './schema.ts';
 
@@ -50,7 +50,7 @@ export function firings(
           limit = null;
         } else if (value !== null && !Number.isNaN(value)) {
           const [one, other] = [limit.worst ?? value, finite(value)];
-          limit.worst = rule.direction === 'above' ? Math.max(one, other) : Math.min(one, other);
+          limit.worst = other === null ? one : worseOf(rule, one, other);
         }
       }
       if (after.state !== 'no_data') {
@@ -124,9 +124,11 @@ async function past(
 ): Promise<ThresholdPreview['past']> {
   const { start, end, stepSeconds } = range;
   const series = await storaged.queryRange(expression, start, end, stepSeconds);
-  const { direction, raise, clear } = input;
+  const { direction, raise, clear, raiseBelow, clearBelow } = input;
   const rule = {
     ...{ direction, raise, clear },
+    ...(raiseBelow !== undefined && { raiseBelow }),
+    ...(clearBelow !== undefined && { clearBelow }),
     raiseForSeconds: input.raiseForSeconds ?? 0,
     clearForSeconds: input.clearForSeconds ?? 0,
     repostSeconds: input.repostSeconds ?? 0,

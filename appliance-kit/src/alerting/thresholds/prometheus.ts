@@ -112,6 +112,12 @@ const written = (value: number | null) =>
 
 const enabled = (rules: Iterable<EvaluatedRule>) => [...rules].filter(({ input }) => input.enabled);
 
+/** What has a value while the rule's limit is exceeded. */
+function beyondQuery({ expression, direction, raise, raiseBelow }: EvaluatedRule['input']): string {
+  if (direction === 'outside') return `(${expression}) > ${raise} or (${expression}) < ${raiseBelow}`;
+  return `(${expression}) ${direction === 'above' ? '>' : '<'} ${raise}`;
+}
+
 export function prometheusAlerts(
   rules: Iterable<EvaluatedRule>,
   raisedAt: (alertId: string) => string,
@@ -185,12 +191,12 @@ export function prometheusRules(
     evaluationTime: 0,
     lastEvaluation: latest > 0 ? iso(latest) : NEVER,
     rules: chosen.map((rule) => {
-      const { name, expression, direction, raise, raiseForSeconds, clearForSeconds, severity } = rule.input;
+      const { name, raiseForSeconds, clearForSeconds, severity } = rule.input;
       const states = new Set([...rule.series.values()].map(stateOf));
       return {
         type: 'alerting' as const,
         name,
-        query: `(${expression}) ${direction === 'above' ? '>' : '<'} ${raise}`,
+        query: beyondQuery(rule.input),
         duration: raiseForSeconds,
         keepFiringFor: clearForSeconds,
         labels: { severity },

@@ -19,9 +19,15 @@ import { Severity } from '../catalogue/severity.ts';
 const Seconds = Type.Integer({ minimum: 0, maximum: 315_360_000 });
 const condition = {
   expression: Type.String({ minLength: 1, maxLength: 8192, description: 'PromQL' }),
-  direction: Type.Enum(['above', 'below']),
+  direction: Type.Enum(['above', 'below', 'outside'], {
+    description: 'outside: above raise or below raiseBelow; between them a value is as it is expected',
+  }),
   raise: Type.Number(),
   clear: Type.Number(),
+  raiseBelow: Type.Optional(Type.Number({ description: 'outside: the lower end of the band' })),
+  clearBelow: Type.Optional(
+    Type.Number({ description: 'outside: above which it is well again; left out: raiseBelow' }),
+  ),
 };
 
 export const RuleForm = component(

@@ -151,6 +151,36 @@ test('one alert for each series, with its value and limit; cleared when it is ba
   assert.deepEqual([cleared.state, cleared.value], ['cleared', 7]);
 });
 
+test('a band: the alert names the end that the value is beyond', async (t) => {
+  const { on, known } = await ready(t);
+  const band = {
+    ...rule,
+    name: 'Cache hits',
+    direction: 'outside',
+    raise: 1.1,
+    clear: 1,
+    raiseBelow: 0.8,
+    clearBelow: 0.9,
+  };
+  known.answers.set('egress', { web1: '0.5', web2: '1.2', web3: '1' });
+  await on.client.post('/api/thresholds', band);
+  await evaluate(on);
+  await evaluate(on);
+  const texts = (await active(on)).map((alert: { text: string; limit: number }) => [alert.text, alert.limit]);
+  assert.deepEqual(texts.sort(), [
+    ['Cache hits (host="web1") is 0.5, below the limit of 0.8.', 0.8],
+    ['Cache hits (host="web2") is 1.2, above the limit of 1.1.', 1.1],
+  ]);
+  const [shown] = (await on.client.get('/api/v1/rules')).body.data.groups[0].rules;
+  assert.equal(shown.query, '(egress) > 1.1 or (egress) < 0.8');
+  known.answers.set('egress', { web1: '0.95', web2: '1.05', web3: '1' });
+  await evaluate(on);
+  assert.deepEqual((await active(on)).length, 1, 'between the limits it stays active');
+  const { raiseBelow: _, ...half } = band;
+  const refused = await on.client.post('/api/thresholds', half);
+  assert.deepEqual([refused.status, refused.body.errors[0].path], [400, '/raiseBelow']);
+});
+
 test('many rules are asked about at once, series are named once, and nothing is missed for it', async (t) => {
   const { on, known } = await ready(t);
   known.answers.set('egress', { web1: '1', web2: 'NaN' });

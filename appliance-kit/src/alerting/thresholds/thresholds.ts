@@ -17,7 +17,7 @@ import { ofSeries, type ThresholdArgs, thresholdExceeded, thresholdNoData } from
 import { type LastHour, lastHour, type RuleChart, ruleChart } from './chart.ts';
 import { expressionOf } from './forms.ts';
 import { mustBeHours, within } from './hours.ts';
-import { afterGap, beyondRaise, initial, limitsProblem, step } from './machine.ts';
+import { afterGap, beyondRaise, initial, limitOf, limitsProblem, step } from './machine.ts';
 import { preview } from './preview.ts';
 import {
   type EvaluatedRule,
@@ -129,9 +129,7 @@ export class Thresholds {
   /** The same, whatever it names. */
   byItself(input: ThresholdInput): ThresholdInput {
     const wrong = limitsProblem(input);
-    if (wrong !== null) {
-      throw fail('invalid_request', `The clear limit ${wrong}.`, undefined, [{ path: '/clear', message: wrong }]);
-    }
+    if (wrong !== null) throw fail('invalid_request', `The limits cannot be: ${wrong.message}.`, undefined, [wrong]);
     if (input.hours) mustBeHours(input.hours);
     return input.form ? { ...input, expression: expressionOf(input.form) } : input;
   }
@@ -246,7 +244,7 @@ export class Thresholds {
   }
 
   /** What an alert of a rule is drawn by; null when it is of none, or of one that is gone. */
-  chartOf(alert: Pick<AlertFacts, 'ruleId' | 'labels'>): RuleChart | null {
+  chartOf(alert: Pick<AlertFacts, 'ruleId' | 'labels' | 'limit'>): RuleChart | null {
     const rule = alert.ruleId === null ? undefined : this.#rules.get(alert.ruleId);
     return rule === undefined ? null : ruleChart(rule, alert);
   }
@@ -270,7 +268,9 @@ export class Thresholds {
   limits(): Map<string, Limit> {
     const limits = new Map<string, Limit>();
     for (const { id, input } of this.#rules.values()) {
-      if (input.enabled) limits.set(id, { query: input.expression, [input.direction]: input.raise });
+      const { enabled, direction, expression: query, raise } = input;
+      // A band has two limits: it waits for its turn.
+      if (enabled && direction !== 'outside') limits.set(id, { query, [direction]: raise });
     }
     return limits;
   }
@@ -566,10 +566,11 @@ export class Thresholds {
   }
 
   #args(rule: EvaluatedRule, key: string, series: Series, value: number): ThresholdArgs {
-    const { name, severity, direction, expression, raise } = rule.input;
+    const { name, severity, expression } = rule.input;
+    const { direction, limit } = limitOf(rule.input, value);
     const [{ id: ruleId, unit }, { labels }] = [rule, series];
     return {
-      ...{ ruleId, ruleName: name, severity, direction, expression, value, limit: raise, unit, labels },
+      ...{ ruleId, ruleName: name, severity, direction, expression, value, limit, unit, labels },
       seriesKey: key,
     };
   }
@@ -580,11 +581,7 @@ export class Thresholds {
     const request = {
       kind: thresholdExceeded,
       args,
-      ruleId: rule.id,
-      ruleName: rule.input.name,
-      value,
-      limit: rule.input.raise,
-      unit: rule.unit,
+      ...{ ruleId: rule.id, ruleName: args.ruleName, value, limit: args.limit, unit: args.unit },
       only: rule.input.destinations,
       ...(rule.input.escalation && { escalation: rule.input.escalation }),
     };

@@ -36,11 +36,19 @@ export function ruleSentence(rule: ThresholdInput, unit: Unit): string {
   const held = (total: number) => (total === 0 ? 'goes' : 'stays');
   const time = (total: number) => (total === 0 ? '' : ` for ${duration(total)}`);
   const back = rule.direction === 'above' ? 'below' : 'above';
+  const [raised, cleared] =
+    rule.direction === 'outside' && rule.raiseBelow !== undefined
+      ? [
+          `outside ${show(rule.raiseBelow)} to ${show(rule.raise)}`,
+          `between ${show(rule.clearBelow ?? rule.raiseBelow)} and ${show(rule.clear)}`,
+        ]
+      : [`${rule.direction} ${show(rule.raise)}`, `${back} ${show(rule.clear)}`];
+  const again = rule.direction === 'outside' && rule.clearForSeconds === 0 ? 'is' : held(rule.clearForSeconds);
   const article =
     rule.severity === 'info' ? 'a notice' : rule.severity === 'critical' ? 'a critical alert' : 'a warning';
   return (
-    `When ${watchedWords(rule)} ${held(rule.raiseForSeconds)} ${rule.direction} ${show(rule.raise)}${time(rule.raiseForSeconds)}, ` +
-    `raise ${article}; clear it when it ${held(rule.clearForSeconds)} ${back} ${show(rule.clear)}${time(rule.clearForSeconds)}.`
+    `When ${watchedWords(rule)} ${held(rule.raiseForSeconds)} ${raised}${time(rule.raiseForSeconds)}, ` +
+    `raise ${article}; clear it when it ${again} ${cleared}${time(rule.clearForSeconds)}.`
   );
 }
 

@@ -11,7 +11,7 @@ import { ExpressionFault } from '../../words/ExpressionFault.tsx';
 import { duration, parseQuantity, plural, quantity } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
 import { wordsAmong } from '../alerts/words.ts';
-import { type Draft, watchedOf } from './rule.ts';
+import { bandOf, type Draft, watchedOf } from './rule.ts';
 
 type Preview = Schemas['ThresholdPreview'];
 
@@ -63,7 +63,10 @@ export function RulePreview({ draft, measure }: { draft: Draft; measure: Measure
   const { unit, perSecond } = measure;
   const limit = parseQuantity(draft.raise, unit);
   const { direction, raiseForSeconds, clearForSeconds, repostSeconds, noDataSeconds, hours } = draft;
-  const limits = { direction, raise: limit ?? 0, clear: parseQuantity(draft.clear, unit) ?? limit ?? 0 };
+  const band = bandOf(draft, unit);
+  const ends = typeof band === 'string' ? { raiseBelow: 0 } : band;
+  const limits = { direction, raise: limit ?? 0, clear: parseQuantity(draft.clear, unit) ?? limit ?? 0, ...ends };
+  const complete = limit !== undefined && typeof band !== 'string';
   const ask = (body: Schemas['ThresholdPreviewInput'], signal: AbortSignal) =>
     answerOf(client.POST('/api/thresholds/preview', { body, signal }));
   const now = useQuery({
@@ -77,7 +80,7 @@ export function RulePreview({ draft, measure }: { draft: Draft; measure: Measure
   const past = useQuery({
     queryKey: ['telemetry', 'past', watched, rule, range],
     queryFn: ({ signal }) => ask({ ...(what ?? { expression: '-' }), ...rule, rangeSeconds: range }, signal),
-    enabled: what !== null && limit !== undefined && now.data?.error === null,
+    enabled: what !== null && complete && now.data?.error === null,
     staleTime: 30_000,
     placeholderData: keepPreviousData,
     retry: false,
@@ -97,7 +100,7 @@ export function RulePreview({ draft, measure }: { draft: Draft; measure: Measure
   if (now.data?.error) {
     return <ExpressionFault expression={now.data.expression} error={now.data.error} at={now.data.errorAt} />;
   }
-  const warnings = limit === undefined ? [] : (now.data?.warnings ?? []);
+  const warnings = !complete ? [] : (now.data?.warnings ?? []);
   const count = now.data?.series.length ?? 0;
   return (
     <>
@@ -111,6 +114,7 @@ export function RulePreview({ draft, measure }: { draft: Draft; measure: Measure
           title={`The past hour of ${what.expression}`}
           query={valid ? expression : ''}
           {...{ perSecond, nameOf, limit }}
+          {...(complete && 'raiseBelow' in ends && { lowerLimit: ends.raiseBelow })}
           unit={unit}
           height={220}
           points={360}
@@ -122,11 +126,11 @@ export function RulePreview({ draft, measure }: { draft: Draft; measure: Measure
             <ConditionIcon state="warning" /> {words}
           </p>
         ))}
-        {limit !== undefined && warnings.length === 0 && count > 0 && (
+        {complete && warnings.length === 0 && count > 0 && (
           <p>Right now {count === 1 ? 'it is' : `all ${count} series are`} within the limit.</p>
         )}
       </div>
-      {limit !== undefined && (
+      {complete && (
         <>
           <div className="cistern-fromto">
             <span>Over</span>

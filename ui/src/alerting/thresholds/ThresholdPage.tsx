@@ -129,6 +129,8 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
   const local = tried && typeof input === 'string' ? input : null;
   const number = (text: string) =>
     tried && parseQuantity(text, measure.unit) === undefined ? 'A number, as 1.5, 250 ms or 80 %' : undefined;
+  const optional = (text: string) => (text.trim() === '' ? undefined : number(text));
+  const band = draft.direction === 'outside';
   const words = wordsAmong(rule?.state.series ?? []);
   return (
     <div className="cistern-beside">
@@ -137,7 +139,17 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
         mayNot={mayNot}
         busy={save.isPending}
         error={save.error ?? (local && !/number|Say what to watch\./.test(local) ? new Error(local) : null)}
-        fields={['/name', '/expression', '/raise', '/clear', '/form/metric', '/form/to', '/form/slowerThan']}
+        fields={[
+          '/name',
+          '/expression',
+          '/raise',
+          '/clear',
+          '/raiseBelow',
+          '/clearBelow',
+          '/form/metric',
+          '/form/to',
+          '/form/slowerThan',
+        ]}
         onSubmit={() => {
           setTried(true);
           if (typeof input !== 'string') save.mutate(draft);
@@ -148,16 +160,29 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
         <div className="cistern-rule">
           stays{' '}
           <Choice
-            label="Above or below"
+            label="Above, below or outside"
             value={draft.direction}
             options={[
               ['above', 'above'],
               ['below', 'below'],
+              ['outside', 'outside'],
             ]}
             onChange={(direction) => set({ direction: direction as Draft['direction'] })}
           />{' '}
+          {band && (
+            <>
+              <Blank
+                label="Lower limit"
+                value={draft.raiseBelow}
+                placeholder={limitExample(measure.unit)}
+                error={fieldMessage(problem, '/raiseBelow') ?? number(draft.raiseBelow)}
+                onChange={(raiseBelow) => set({ raiseBelow })}
+              />{' '}
+              to{' '}
+            </>
+          )}
           <Blank
-            label="Limit"
+            label={band ? 'Upper limit' : 'Limit'}
             value={draft.raise}
             placeholder={limitExample(measure.unit)}
             error={fieldMessage(problem, '/raise') ?? number(draft.raise)}
@@ -184,12 +209,24 @@ function Editor({ rule }: { rule: Threshold | undefined }) {
           .
         </div>
         <div className="cistern-rule">
-          Clear it when it stays {draft.direction === 'above' ? 'below' : 'above'}{' '}
+          Clear it when it stays {band ? 'between' : draft.direction === 'above' ? 'below' : 'above'}{' '}
+          {band && (
+            <>
+              <Blank
+                label="Lower limit for the all-clear"
+                value={draft.clearBelow}
+                placeholder={draft.raiseBelow || 'the same'}
+                error={fieldMessage(problem, '/clearBelow') ?? optional(draft.clearBelow)}
+                onChange={(clearBelow) => set({ clearBelow })}
+              />{' '}
+              and{' '}
+            </>
+          )}
           <Blank
-            label="Limit for the all-clear"
+            label={band ? 'Upper limit for the all-clear' : 'Limit for the all-clear'}
             value={draft.clear}
             placeholder={draft.raise || 'the same'}
-            error={fieldMessage(problem, '/clear') ?? (draft.clear.trim() === '' ? undefined : number(draft.clear))}
+            error={fieldMessage(problem, '/clear') ?? optional(draft.clear)}
             onChange={(clear) => set({ clear })}
           />{' '}
           for{' '}

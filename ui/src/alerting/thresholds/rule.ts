@@ -20,6 +20,9 @@ export interface Draft {
   direction: ThresholdInput['direction'];
   raise: string;
   clear: string;
+  /** The lower end of a band. */
+  raiseBelow: string;
+  clearBelow: string;
   raiseForSeconds: number;
   clearForSeconds: number;
   repostSeconds: number;
@@ -44,6 +47,8 @@ const usual: Draft = {
   direction: 'above',
   raise: '',
   clear: '',
+  raiseBelow: '',
+  clearBelow: '',
   raiseForSeconds: 60,
   clearForSeconds: 60,
   repostSeconds: 3600,
@@ -67,6 +72,8 @@ export function draftOf(rule: Threshold | undefined, query: URLSearchParams): Dr
       destinations: rule.destinations,
       raise: String(rule.raise),
       clear: String(rule.clear),
+      raiseBelow: rule.raiseBelow === undefined ? '' : String(rule.raiseBelow),
+      clearBelow: rule.clearBelow === undefined ? '' : String(rule.clearBelow),
       noDataSeconds: rule.noDataSeconds ?? 0,
       hours: rule.hours ?? null,
       escalation: rule.escalation ?? null,
@@ -124,6 +131,19 @@ export function watchedOf(draft: Draft, metric?: Unit): { expression: string; fo
   return expression === '' ? null : { expression, form: null };
 }
 
+const limitsText = ({ direction, raise, raiseBelow }: Draft) =>
+  direction === 'outside' ? `outside ${raiseBelow.trim()} to ${raise.trim()}` : `${direction} ${raise.trim()}`;
+
+/** The lower end of a band, when it is one; a text says what is missing. */
+export function bandOf({ direction, raiseBelow, clearBelow }: Draft, unit: Unit) {
+  if (direction !== 'outside') return {};
+  const lower = parseQuantity(raiseBelow, unit);
+  const back = clearBelow.trim() === '' ? lower : parseQuantity(clearBelow, unit);
+  if (lower === undefined) return 'Give the lower end of the band as a number.';
+  if (back === undefined) return 'Give the lower limit for the all-clear as a number.';
+  return { raiseBelow: lower, clearBelow: back };
+}
+
 /** `unit`: of what is watched, in which limits are typed; `metric`: of the metric of a form. */
 export function inputOf(draft: Draft, unit: Unit = 'count', metric?: Unit): ThresholdInput | string {
   const form = formOf(draft, metric);
@@ -134,12 +154,25 @@ export function inputOf(draft: Draft, unit: Unit = 'count', metric?: Unit): Thre
   if (expression === '') return 'Enter what to watch.';
   if (raise === undefined) return 'Give the limit as a number, for instance 1.5, 250 ms or 80 %.';
   if (clear === undefined) return 'Give the limit for the all-clear as a number.';
+  const band = bandOf(draft, unit);
+  if (typeof band === 'string') return band;
   const incomplete = draft.actions.find(({ kind, target }) => kind !== 'bundle' && target.trim() === '');
   if (incomplete !== undefined) return 'Choose what each action applies to.';
   const { direction, raiseForSeconds, clearForSeconds, repostSeconds, noDataSeconds, severity, enabled } = draft;
   return {
-    name: draft.name.trim() || `${expression.slice(0, 80)} ${direction} ${draft.raise.trim()}`,
-    ...{ expression, form, direction, raise, clear, raiseForSeconds, clearForSeconds, repostSeconds, noDataSeconds },
+    name: draft.name.trim() || `${expression.slice(0, 80)} ${limitsText(draft)}`,
+    ...{
+      expression,
+      form,
+      direction,
+      raise,
+      clear,
+      ...band,
+      raiseForSeconds,
+      clearForSeconds,
+      repostSeconds,
+      noDataSeconds,
+    },
     ...{ severity, enabled, hours: draft.hours, destinations: draft.destinations, escalation: draft.escalation },
     actions: draft.actions.map((action) => ({ ...action, target: action.target.trim() })),
   };

@@ -1,12 +1,11 @@
 // One host: how it is, what is known of it, its alerts, and charts that are made of what it sends.
 import { Button, EmptyState, EmptyStateBody } from '@patternfly/react-core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { Link, useNavigate, useParams } from 'react-router';
+import { Link, useParams } from 'react-router';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { activeAlertsQuery } from '../../api/queries.ts';
 import { useMayNot } from '../../api/session.ts';
-import { type TimeAxis, useSettled } from '../../charts/axis.ts';
 import { ConfirmDialog } from '../../forms/ConfirmDialog.tsx';
 import { Explained } from '../../forms/Explained.tsx';
 import { TextField } from '../../forms/Field.tsx';
@@ -18,16 +17,15 @@ import { Ago } from '../../words/Ago.tsx';
 import { ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { plural } from '../../words/format.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
-import { Charts, useCharts } from '../panels/Charts.tsx';
-import { TimeControls, TimeWords } from '../panels/TimeControls.tsx';
-import type { Chart } from '../worksheets/sheet.ts';
+import { ApplicationsTable, rowsOf } from '../applications/ApplicationsTable.tsx';
+import { applicationsQuery, TIMES } from '../applications/application.ts';
+import { ChartsToKeep } from '../panels/ChartsToKeep.tsx';
 import { HostActions } from './HostActions.tsx';
 import { HostStateLabel } from './HostStateLabel.tsx';
 import { hostQuery } from './useHosts.ts';
 import type { Host } from './view.ts';
 import { hostOf, intervalWords } from './words.ts';
 
-const TIME = { range: 3600, end: null };
 const WAY = [['Hosts', '/hosts']] as const;
 const CONDITION = { reporting: 'ok', late: 'warning', absent: 'critical', retired: 'info' } as const;
 
@@ -35,36 +33,6 @@ function sentenceOf(host: Host): string {
   if (host.state === 'retired') return `Retired by ${host.retired?.by ?? 'somebody'}.`;
   if (host.state === 'reporting') return `It reports, ${intervalWords(host)}.`;
   return host.state === 'late' ? 'It is late.' : 'It is absent: nothing comes from it.';
-}
-
-/** As the log of alerts takes days. */
-function day(seconds: number): string {
-  const date = new Date(seconds * 1000);
-  const two = (number: number) => String(number).padStart(2, '0');
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-}
-
-/** The same place at the same time: what else there is of this host. */
-function Ways({ host, axis }: { host: Host; axis: TimeAxis }) {
-  const { range, end } = useSettled(axis);
-  const time = new URLSearchParams({
-    range: String(Math.round(range)),
-    ...(end !== null && { end: String(Math.round(end)) }),
-  });
-  const until = end ?? Date.now() / 1000;
-  const from = until - range;
-  const label = host.by.find((one) => one !== 'instance' && one !== 'sender');
-  const explore =
-    label === undefined ? null : `/analytics/explore?${new URLSearchParams([...time, [`f.${label}`, host.name]])}`;
-  return (
-    <p className="cistern-row-actions">
-      {explore !== null && <Link to={explore}>Explore its metrics</Link>}
-      <Link to={`/alerts/log?${new URLSearchParams({ search: host.name, from: day(from), to: day(until) })}`}>
-        Its alerts in the log
-      </Link>
-      <Link to={`/services/logs?${new URLSearchParams({ text: host.name })}`}>Log lines that name it</Link>
-    </p>
-  );
 }
 
 function HostAlerts({ name }: { name: string }) {
@@ -128,59 +96,24 @@ function SayDialog({ host, onClose }: { host: Host; onClose: () => void }) {
   );
 }
 
-function HostCharts({ host, saved }: { host: Host; saved: readonly Chart[] }) {
-  const state = useCharts(saved, TIME);
-  const navigate = useNavigate();
-  const queries = useQueryClient();
-  const keep = useMutation({
-    mutationFn: () => {
-      const { range, end } = state.axis.settled;
-      const body = {
-        name: host.name.slice(0, 120),
-        description: '',
-        shared: false,
-        rangeSeconds: range,
-        end,
-        annotations: [],
-      };
-      return answerOf(client.POST('/api/worksheets', { body: { ...body, charts: [...state.charts] } }));
-    },
-    onSuccess: async ({ id }) => {
-      await queries.invalidateQueries({ queryKey: ['worksheets'] });
-      void navigate(`/analytics/worksheets/${id}`);
-    },
-  });
+const NO_CHARTS = (
+  <EmptyState titleText="No charts" headingLevel="h3" variant="sm">
+    <EmptyStateBody>
+      What comes from this address names no host, so that its series cannot be told from those of others. Send a label
+      “host” with them.
+    </EmptyStateBody>
+  </EmptyState>
+);
+
+/** The applications that send from it. */
+function HostApplications({ name }: { name: string }) {
+  const { data } = useQuery(applicationsQuery(TIMES[0][0], name));
+  if (data === undefined || data.items.length === 0) return null;
   return (
-    <section aria-label="What it sends">
-      <div className="cistern-host-charts">
-        <h2>What it sends</h2>
-        <TimeControls axis={state.axis} />
-        <Button
-          variant="secondary"
-          isLoading={keep.isPending}
-          isDisabled={saved.length === 0}
-          onClick={() => keep.mutate()}
-        >
-          Keep as a worksheet
-        </Button>
-      </div>
-      <p className="cistern-quiet">
-        <TimeWords axis={state.axis} />
-      </p>
-      <Ways host={host} axis={state.axis} />
-      <ProblemAlert error={keep.error} />
-      <Charts
-        state={state}
-        several
-        empty={
-          <EmptyState titleText="No charts" headingLevel="h3" variant="sm">
-            <EmptyStateBody>
-              What comes from this address names no host, so that its series cannot be told from those of others. Send a
-              label “host” with them.
-            </EmptyStateBody>
-          </EmptyState>
-        }
-      />
+    <section aria-label="Applications">
+      <h2>Applications</h2>
+      <p className="cistern-quiet">What they do on all of their hosts, in {TIMES[0][1]}</p>
+      <ApplicationsTable rows={rowsOf(data.items)} />
     </section>
   );
 }
@@ -252,7 +185,19 @@ export default function HostPage() {
         ]}
       />
       <HostAlerts name={host.name} />
-      {charts.data === undefined ? <Waiting on={charts} /> : <HostCharts host={host} saved={charts.data} />}
+      <HostApplications name={host.name} />
+      {charts.data === undefined ? (
+        <Waiting on={charts} />
+      ) : (
+        <ChartsToKeep
+          name={host.name}
+          title="What it sends"
+          charts={charts.data}
+          find={host.name}
+          label={host.by.find((one) => one !== 'instance' && one !== 'sender')}
+          empty={NO_CHARTS}
+        />
+      )}
       {saying && <SayDialog host={host} onClose={() => setSaying(false)} />}
     </PageShell>
   );

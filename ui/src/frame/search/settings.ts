@@ -37,6 +37,7 @@ export const settings: readonly SettingRow[] = [
     ),
   ),
   row('alert-digest', 'Daily digest of alerts', '/alerts/destinations', 'alerting/destinations/DigestForm'),
+  row('application-naming', 'Applications by name', '/applications', 'analytics/applications/NameRules'),
   row('thresholds', 'Threshold rules', '/alerts/thresholds', 'alerting/thresholds'),
   row(
     ...(['alert-classes', 'Where classes of alerts go', '/alerts/catalogue', 'alerting/catalogue'] as const),

@@ -2,6 +2,7 @@
 // are asked for: the active ones, a few at a time, when typing has stopped, and no longer once something else is typed.
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { use, useEffect, useState } from 'react';
+import { applicationsQuery, KINDS, pathOf, TIMES } from '../../analytics/applications/application.ts';
 import { worksheetsQuery } from '../../analytics/worksheets/queries.ts';
 import { answerOf, client } from '../../api/client.ts';
 import { mayBe, SessionContext, type User } from '../../api/session.ts';
@@ -107,6 +108,11 @@ export function useFound(text: string): Found {
     },
     ...{ enabled, ...answers },
   });
+  const applications = useQuery({
+    ...applicationsQuery(TIMES[0][0]),
+    refetchInterval: false,
+    ...{ enabled, ...answers },
+  });
   const metrics = useQuery({
     queryKey: ['metrics', 'search', word, limit],
     // What is sent here comes before the appliance's own.
@@ -129,6 +135,12 @@ export function useFound(text: string): Found {
     { kind: 'Pages', hits: pagesFor(user) },
     { kind: 'Alerts', ...answeredBy(alerts.data) },
     { kind: 'Hosts', ...answeredBy(hosts.data) },
+    {
+      kind: 'Applications',
+      hits: (applications.data?.items ?? []).map(({ name, parts }) => ({
+        ...{ title: name, about: parts.map(({ kind }) => KINDS[kind]).join(', '), also: '', to: pathOf(name) },
+      })),
+    },
     { kind: 'Metrics', ...answeredBy(metrics.data) },
     { kind: 'Settings', hits: settingsFor(user, built.data?.settings ?? []) },
     {
@@ -150,6 +162,7 @@ export function useFound(text: string): Found {
     ['Worksheets', worksheets],
     ['Alerts', alerts],
     ['Hosts', hosts],
+    ['Applications', applications],
     ['Metrics', metrics],
   ] as const;
   return {
