@@ -7,6 +7,8 @@ import { startBrowser } from '../browser/browser.ts';
 import { administrator, setUp } from '../stack/api.ts';
 import { ask, until } from '../stack/http.ts';
 import { Stack } from '../stack/stack.ts';
+import { bundledAkd, memoryOf } from './akd.ts';
+import { openMany } from './many.ts';
 
 const quick = process.argv.includes('--quick');
 const HOSTS = quick ? 500 : 5_000;
@@ -14,6 +16,7 @@ const SERIES = 20;
 const ROUNDS = quick ? 20 : 100;
 const ACTIONS = quick ? 5 : 20;
 const AT_ONCE = 250;
+const BROWSERS = quick ? 5 : 50;
 
 const row = (what: string, measured: string, asked = '') =>
   console.log(`${what.padEnd(62)} ${measured.padStart(30)}${asked && `   (asked: ${asked})`}`);
@@ -22,7 +25,7 @@ const quantile = (times: readonly number[], q: number) =>
 const both = (times: readonly number[]) =>
   `p50 ${quantile(times, 0.5).toFixed(0)} ms, p99 ${quantile(times, 0.99).toFixed(0)} ms`;
 
-const stack = new Stack();
+const stack = new Stack({ akd: bundledAkd() });
 
 /** Ticks of /proc/PID/stat a second, on every Linux that Node runs on. */
 const TICKS = 100;
@@ -122,10 +125,11 @@ try {
     await timed(rules, () => api.get('POST', '/api/hosts/watch', { hosts: names, name: `Rule ${n}`, ...rule }));
   row(`a rule over ${HOSTS}`, both(rules), '300 ms');
 
-  const status = readFileSync(`/proc/${stack.pid('akd')}/status`, 'utf8');
-  const memory = (field: string) =>
-    `${(Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024).toFixed(0)} MiB`;
-  row('memory of akd, now and at most', `${memory('VmRSS')}, ${memory('VmHWM')}`, '250 MB');
+  const held = () => {
+    const { now, most } = memoryOf(stack.pid('akd'));
+    return `${now} MiB, ${most} MiB`;
+  };
+  row('memory of akd, now and at most', held(), '250 MB');
 
   browser = await startBrowser();
   const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1440, height: 900 } });
@@ -163,6 +167,21 @@ try {
         .waitFor();
     });
   row('from an action on one to the screen', both(changes));
+
+  for (const one of ['/status', '/hosts', '/alerts/log']) {
+    before = usedByAkd();
+    const { seconds, times, bytes } = await openMany(page, `${stack.url}${one}`, BROWSERS);
+    row(`${BROWSERS} browsers at ${one}: what they ask for`, both(times), '300 ms at p99');
+    row(
+      '                           requests and kB a second',
+      `${(times.length / seconds).toFixed(1)}, ${(bytes / seconds / 1000).toFixed(0)}`,
+    );
+    row(
+      '                           processor of akd',
+      `${((usedByAkd() - before) / seconds / 10).toFixed(0)} % of one`,
+    );
+  }
+  row('memory of akd, now and at most', held(), '250 MB');
 } finally {
   await browser?.close();
   await stack.stop();

@@ -23,6 +23,8 @@ export interface StackOptions {
   readonly statsdPort?: number;
   /** Restart akd when its sources change. */
   readonly watch?: boolean;
+  /** Node's arguments up to akd's program; its sources unless given. */
+  readonly akd?: readonly string[];
   /** A stand-in for tracerd that writes made-up measurements; without it there is none. */
   readonly tracerd?: Omit<StandInOptions, 'socket' | 'write'>;
   readonly log?: LogLine;
@@ -134,7 +136,7 @@ export class Stack {
     ]);
     const watch = this.#options.watch ? ['--watch', '--watch-preserve-output'] : [];
     this.#add('akd', process.execPath, [
-      ...[...watch, path.join(root, 'appliance-kit/src/main.ts'), '--platform', 'sim'],
+      ...[...watch, ...(this.#options.akd ?? [path.join(root, 'appliance-kit/src/main.ts')]), '--platform', 'sim'],
       ...['--run', run, '--state', path.join(dir, 'akd'), '--setup-code-file', path.join(dir, 'setup/code')],
       ...['--places-file', places],
       ...['--cistern', binaries, '--https-port', String(httpsPort)],

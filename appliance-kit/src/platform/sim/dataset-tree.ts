@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { fail } from '../../base/problems/problem.ts';
+import { atOnce, inSlices, type Sliced } from '../../base/slices.ts';
 import type { Hold, PlatformDataset, PlatformProperty, PlatformSnapshot, PlatformTree } from '../datasets.ts';
 import {
   bytesOf,
@@ -133,11 +134,27 @@ export class SimDatasetTree {
     const state = this.state();
     const roots = this.parts.roots();
     const key = `${this.#version} ${JSON.stringify(roots)}`;
-    if (this.#known?.key !== key) this.#known = { key, tree: this.#read(state, roots) };
-    return this.#known.tree;
+    if (this.#known?.key === key) return this.#known.tree;
+    const tree = await this.#whole(() => this.#read(state, roots));
+    this.#known = { key, tree };
+    return tree;
   }
 
-  #read(state: SimDatasetState, roots: readonly Root[]): PlatformTree {
+  /** What changes while it is read is read again, as a reading is of one moment. */
+  async #whole(read: () => Sliced<PlatformTree>): Promise<PlatformTree> {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const version = this.#version;
+      try {
+        const tree = await inSlices(read());
+        if (version === this.#version) return tree;
+      } catch (error) {
+        if (version === this.#version) throw error;
+      }
+    }
+    return atOnce(read());
+  }
+
+  *#read(state: SimDatasetState, roots: readonly Root[]): Sliced<PlatformTree> {
     const names = Object.keys(state.datasets).sort();
     const ofDataset = new Map<string, string[]>(names.map((name) => [name, []]));
     for (const name of Object.keys(state.snapshots)) ofDataset.get(split(name)[0])?.push(name);
@@ -150,6 +167,7 @@ export class SimDatasetTree {
     const snapshots: PlatformSnapshot[] = [];
     const bySnapshots = new Map<string, number>();
     for (const name of names) {
+      yield;
       const dataset = state.datasets[name] as SimDataset;
       const ratio = this.#ratio(name);
       const all = (ofDataset.get(name) ?? []).sort(

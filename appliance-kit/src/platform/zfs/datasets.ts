@@ -1,5 +1,6 @@
 // Datasets and snapshots of a real machine: `zfs` for reading, execd for whatever needs privilege.
 import type { Readable } from 'node:stream';
+import { inSlices } from '../../base/slices.ts';
 import type { Command } from '../command.ts';
 import type {
   CompressionEstimate,
@@ -19,7 +20,7 @@ import type {
 } from '../datasets.ts';
 import type { Execd } from '../execd.ts';
 import type { Mark, PoolChanges } from '../poolChanges.ts';
-import { parseDiff, parseHolds, parseProperties, parseTree, TREE_COLUMNS } from './parse.ts';
+import { parseDiff, parseHolds, parseProperties, readTree, TREE_COLUMNS } from './parse.ts';
 
 /** All of a machine with ten thousand snapshots takes ZFS a second or two, and a busy one longer. */
 const TREE_DEADLINE_MS = 60_000;
@@ -48,7 +49,7 @@ export class ZfsDatasets implements DatasetPlatform {
       deadlineMs: TREE_DEADLINE_MS,
       maxBytes: MAX_TREE_BYTES,
     });
-    if (this.#last?.output !== output) this.#last = { output, tree: parseTree(output) };
+    if (this.#last?.output !== output) this.#last = { output, tree: await inSlices(readTree(output)) };
     this.#mark = mark;
     return this.#last.tree;
   }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { atOnce } from '../../base/slices.ts';
 import { mustBeProperties } from '../../storage/datasets/properties.ts';
 import { OPENZFS_FACTS } from '../datasets.ts';
 import type { Execd } from '../execd.ts';
 import { illumosDatasets } from '../illumos/datasets.ts';
 import { ZfsDatasets } from './datasets.ts';
-import { parseDiff, parseHolds, parseProperties, parseTree, TREE_COLUMNS, unescaped } from './parse.ts';
+import { parseDiff, parseHolds, parseProperties, readTree, TREE_COLUMNS, unescaped } from './parse.ts';
 
 /** As OpenZFS 2.3 and illumos print them: `zfs list -Hp -t all -o …`, a dash for what a thing does not have. */
 const lines = [
@@ -21,7 +22,7 @@ const lines = [
 
 test('datasets and snapshots are read as zfs tells them', () => {
   assert.ok(lines.slice(0, 7).every((line) => line.split('\t').length === TREE_COLUMNS.length));
-  const { datasets, snapshots } = parseTree(`${lines.join('\n')}\n`);
+  const { datasets, snapshots } = atOnce(readTree(`${lines.join('\n')}\n`));
   assert.deepEqual(
     datasets.map(({ name, kind, mountpoint, mounted, origin }) => [name, kind, mountpoint, mounted, origin]),
     [
@@ -46,7 +47,7 @@ test('datasets and snapshots are read as zfs tells them', () => {
     [second?.name, second?.clones, second?.schedule, second?.reason, second?.replication],
     ['tank/home@manual 2', [], null, 'before the update', true],
   );
-  assert.deepEqual(parseTree(''), { datasets: [], snapshots: [] });
+  assert.deepEqual(atOnce(readTree('')), { datasets: [], snapshots: [] });
 });
 
 test('properties say where their value comes from', () => {

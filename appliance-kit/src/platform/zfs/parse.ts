@@ -1,4 +1,6 @@
 // Reads what `zfs` prints with -H (tab-separated, no header) and -p (exact numbers): alike on OpenZFS and illumos.
+
+import type { Sliced } from '../../base/slices.ts';
 import type {
   Difference,
   Hold,
@@ -55,12 +57,18 @@ function quotaOf(field: (column: Column) => string | undefined): PlatformDataset
   return all.sort((a, b) => b.used / b.bytes - a.used / a.bytes)[0] ?? null;
 }
 
+/** Lines that are read before others may have their turn. */
+const LINES = 200;
+
 /** `zfs list -Hp -t all -o …TREE_COLUMNS`. Bookmarks are left out; a line that is cut short too. */
-export function parseTree(output: string): PlatformTree {
+export function* readTree(output: string): Sliced<PlatformTree> {
   const datasets: PlatformDataset[] = [];
   const snapshots: PlatformSnapshot[] = [];
-  for (const line of output.split('\n')) {
-    const fields = line.split('\t');
+  for (let from = 0, end = 0, lines = 1; from < output.length; from = end + 1, lines++) {
+    end = output.indexOf('\n', from);
+    if (end < 0) end = output.length;
+    if (lines % LINES === 0) yield;
+    const fields = output.slice(from, end).split('\t');
     if (fields.length !== TREE_COLUMNS.length) continue;
     const field = (column: Column) => fields[at[column]];
     const name = field('name') as string;

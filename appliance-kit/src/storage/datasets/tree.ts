@@ -2,6 +2,7 @@
 // is answered at once and renewed behind it; after a change of our own the next answer waits for a new reading.
 import type { Clock } from '../../base/clock.ts';
 import { asProblem } from '../../base/problems/problem.ts';
+import { inSlices, type Sliced } from '../../base/slices.ts';
 import type { DatasetPlatform, PlatformDataset, PlatformSnapshot, PlatformTree } from '../../platform/datasets.ts';
 
 /** Younger than this it is not read anew for a page. */
@@ -45,26 +46,39 @@ export function byPath(a: string, b: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-function index(tree: PlatformTree, generation: number): Known {
+/** Snapshots that are sorted in before others may have their turn. */
+const AT_ONCE = 1_000;
+
+function* index(tree: PlatformTree, generation: number): Sliced<Known> {
   const datasets = [...tree.datasets].sort((a, b) => byPath(a.name, b.name));
+  yield;
   const children = new Map<string, number>();
   for (const { name } of datasets) {
     const parent = name.slice(0, Math.max(0, name.lastIndexOf('/')));
     children.set(parent, (children.get(parent) ?? 0) + 1);
   }
   const snapshotsOf = new Map<string, PlatformSnapshot[]>();
-  for (const snapshot of tree.snapshots) {
+  const snapshotByName = new Map<string, PlatformSnapshot>();
+  for (const [at, snapshot] of tree.snapshots.entries()) {
+    if (at % AT_ONCE === 0) yield;
+    snapshotByName.set(snapshot.name, snapshot);
     const known = snapshotsOf.get(snapshot.dataset);
     if (known === undefined) snapshotsOf.set(snapshot.dataset, [snapshot]);
     else known.push(snapshot);
   }
-  // Stable: of one moment, in the order in which ZFS lists them.
-  for (const all of snapshotsOf.values()) all.sort((a, b) => a.createdAt - b.createdAt);
+  const snapshots: PlatformSnapshot[] = [];
+  for (const { name } of datasets) {
+    const all = snapshotsOf.get(name) ?? [];
+    // Stable: of one moment, in the order in which ZFS lists them.
+    all.sort((a, b) => a.createdAt - b.createdAt);
+    for (const one of all) snapshots.push(one);
+    yield;
+  }
   return {
     datasets,
     byName: new Map(datasets.map((dataset) => [dataset.name, dataset])),
-    snapshots: datasets.flatMap(({ name }) => snapshotsOf.get(name) ?? []),
-    snapshotByName: new Map(tree.snapshots.map((snapshot) => [snapshot.name, snapshot])),
+    snapshots,
+    snapshotByName,
     snapshotsOf,
     children,
     generation,
@@ -94,13 +108,15 @@ export class Tree {
     this.#reading ??= this.#platform
       .tree()
       .then(
-        (tree) => {
-          this.#at = this.#clock.now();
-          this.#error = null;
-          if (this.#of === tree) return;
+        async (tree) => {
+          const at = this.#clock.now();
           const first = this.#known === null;
+          const same = this.#of === tree;
+          if (!same) this.#known = await inSlices(index(tree, (this.#known?.generation ?? 0) + 1));
           this.#of = tree;
-          this.#known = index(tree, (this.#known?.generation ?? 0) + 1);
+          this.#at = at;
+          this.#error = null;
+          if (same) return;
           if (!first) this.#changed();
         },
         (error: unknown) => {

@@ -70,26 +70,48 @@ function mustBeReadable(name: string, { systemPool }: Platform): void {
   if (isSystem(name, systemPool)) throw fail('forbidden', `“${split(name)[0]}” holds the appliance’s own state.`);
 }
 
+type Sort = NonNullable<SnapshotQuery['sort']>;
+
+function sorted(all: readonly PlatformSnapshot[], sort: Sort, up: boolean): readonly PlatformSnapshot[] {
+  const sign = up ? 1 : -1;
+  return all.toSorted((a, b) =>
+    sort === 'name'
+      ? sign * (a.name < b.name ? -1 : 1)
+      : sign * (sort === 'used' ? a.used - b.used : a.createdAt - b.createdAt) || (a.name < b.name ? -1 : 1),
+  );
+}
+
 export class Snapshots {
   readonly #parts: SnapshotParts;
+  #orders: { of: readonly PlatformSnapshot[]; known: Map<string, readonly PlatformSnapshot[]> } = {
+    of: [],
+    known: new Map(),
+  };
   readonly #diffs = new Map<string, { at: number; found: Promise<{ items: Difference[]; cut: boolean }> }>();
 
   constructor(parts: SnapshotParts) {
     this.#parts = parts;
   }
 
+  /** All of them, sorted once for as long as they are the same: whoever turns pages asks again and again. */
+  #sorted(all: readonly PlatformSnapshot[], sort: Sort, up: boolean): readonly PlatformSnapshot[] {
+    if (this.#orders.of !== all) this.#orders = { of: all, known: new Map() };
+    const key = `${sort} ${up}`;
+    const known = this.#orders.known.get(key) ?? sorted(all, sort, up);
+    this.#orders.known.set(key, known);
+    return known;
+  }
+
   async list(query: SnapshotQuery) {
     const known = await this.#parts.tree.get();
     const search = query.search?.toLowerCase();
-    const all = query.dataset === undefined ? known.snapshots : (known.snapshotsOf.get(query.dataset) ?? []);
-    const found = search === undefined ? [...all] : all.filter(({ name }) => name.toLowerCase().includes(search));
     const sort = query.sort ?? 'created';
-    const sign = (query.order ?? (sort === 'name' ? 'up' : 'down')) === 'up' ? 1 : -1;
-    found.sort((a, b) =>
-      sort === 'name'
-        ? sign * (a.name < b.name ? -1 : 1)
-        : sign * (sort === 'used' ? a.used - b.used : a.createdAt - b.createdAt) || (a.name < b.name ? -1 : 1),
-    );
+    const up = (query.order ?? (sort === 'name' ? 'up' : 'down')) === 'up';
+    const all =
+      query.dataset === undefined
+        ? this.#sorted(known.snapshots, sort, up)
+        : sorted(known.snapshotsOf.get(query.dataset) ?? [], sort, up);
+    const found = search === undefined ? all : all.filter(({ name }) => name.toLowerCase().includes(search));
     const { items, offset } = page(found, query);
     return { items: items.map(describe), total: found.length, offset, ...pageFacts(known) };
   }
