@@ -41,9 +41,12 @@ func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogr
 		if one.maxTime < w.from || one.minTime >= w.to {
 			continue
 		}
-		if one.block == nil || len(one.deleted) > 0 {
+		switch {
+		case len(one.deleted) > 0:
 			err = w.each(s.histograms[i : i+1])
-		} else {
+		case one.block == nil:
+			err = w.memory(one)
+		default:
 			err = w.block(one)
 		}
 		if err != nil {
@@ -82,6 +85,7 @@ type windowing struct {
 	// What frames are read into: they are used one after the other, and those of one track before those of the next.
 	list         []frame
 	chunk, bytes []byte
+	decoded      batch[histogram.Histogram] // of a frame of rows
 }
 
 // stretch is time of which everything is still to be merged, both ends in it.
@@ -117,6 +121,60 @@ func (w *windowing) each(sources []source[histogram.Histogram]) error {
 		w.merged++
 	}
 	return it.Err()
+}
+
+// memory merges what is not in a block yet: counts go from the frames into the windows, and no histogram is made of them.
+func (w *windowing) memory(one *source[histogram.Histogram]) error {
+	frames, samples, err := one.load()
+	if err != nil {
+		return err
+	}
+	for _, f := range frames {
+		if f.maxTime < w.from || f.minTime >= w.to {
+			continue
+		}
+		if f.encoding != encodingHistograms {
+			if err := decodeHistograms(f, &w.decoded); err != nil {
+				return err
+			}
+			w.samples(w.decoded)
+			continue
+		}
+		if err := w.run.Open(f.bytes); err != nil {
+			return errFrame
+		}
+		w.index = w.index[:0]
+		for _, relative := range w.run.Times() {
+			at := w.at(f.minTime + relative)
+			if at == w.windows {
+				at = -1
+			}
+			if at >= 0 {
+				w.merged++
+			}
+			w.index = append(w.index, at)
+		}
+		if err := w.run.AddWindows(w.index, w.into); err != nil {
+			return errFrame
+		}
+	}
+	w.samples(samples)
+	return nil
+}
+
+// samples merges histograms that are decoded already.
+func (w *windowing) samples(all batch[histogram.Histogram]) {
+	for k, t := range all.times {
+		i := w.at(t)
+		if i < 0 || i == w.windows {
+			continue
+		}
+		if w.into[i] == nil {
+			w.into[i] = &histogram.Dense{}
+		}
+		w.into[i].Merge(&all.values[k])
+		w.merged++
+	}
 }
 
 // block merges what a block has, from its hours down to its seconds.
