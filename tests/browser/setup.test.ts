@@ -1,5 +1,6 @@
 // The first day: the wizard from the set-up code to a page where data is moving; then signing out and in.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
@@ -218,7 +219,15 @@ test('the wizard, from the code to moving data', async (t) => {
   await part('it ends where data is already moving', async () => {
     await page.getByRole('img', { name: /^Measurements taken in.*internal \d/ }).waitFor();
     await lookAt(page, 'setup-6-done');
-    await page.getByRole('button', { name: 'Finish' }).click();
+    const began = performance.now();
+    await page.getByRole('button', { name: 'Finish, and send a first sample' }).click();
+    const lines = page.getByRole('region', { name: 'Lines for statsd, from a shell' });
+    const [line] = /^echo .*$/m.exec((await lines.textContent()) ?? '') ?? [];
+    execFileSync('bash', ['-c', line as string]);
+    await page.getByRole('region', { name: 'The first sample: shop.checkout' }).getByText(/ms/).first().waitFor();
+    t.diagnostic(`from the last page to the first sample of one's own: ${Math.round(performance.now() - began)} ms`);
+    await lookAt(page, 'setup-7-first-sample');
+    await page.getByRole('link', { name: 'Status' }).click();
     await page.getByRole('heading', { name: 'Status', level: 1 }).waitFor();
     await page.getByRole('link', { name: 'metrics1' }).waitFor();
   });

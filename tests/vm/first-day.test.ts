@@ -184,7 +184,7 @@ test('the first day of an appliance', async (t) => {
     await page.getByText('already measures itself').waitFor();
     await page.getByRole('img', { name: /^Measurements taken in.*internal \d/ }).waitFor();
     await person.look('wizard-done');
-    await page.getByRole('button', { name: 'Finish' }).click();
+    await page.getByRole('button', { name: 'Finish', exact: true }).click();
     await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
     assert.equal((await machine.sh('ls /var/lib/cistern/setup')).trim(), 'done');
     await until(

@@ -143,7 +143,10 @@ export function App() {
         <Suspense fallback={<PageLoading />}>
           <Routes>
             <Route path="/" element={<Navigate to="/status" replace />} />
-            <Route path="/setup" element={<Navigate to="/status" replace />} />
+            <Route
+              path="/setup"
+              element={<Navigate to={safePath(new URLSearchParams(location.search).get('to'))} replace />}
+            />
             <Route path="/status" element={<StatusPage />} />
             <Route path="/analytics" element={<WorksheetPage />} />
             <Route path="/analytics/worksheets/:id" element={<WorksheetPage />} />

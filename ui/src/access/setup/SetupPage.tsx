@@ -361,6 +361,7 @@ function DestinationsStep() {
 function DoneStep({ setup }: { setup: Setup }) {
   const { set } = useSetup();
   const finish = useMutation({ mutationFn: () => answerOf(client.POST('/api/setup/finish')), onSuccess: set });
+  const navigate = useNavigate();
   // The store starts with the pool, and is told from where to take samples soon after: ask until it was.
   const { data: inputs } = useQuery({ ...inputsQuery, refetchInterval: 3_000 });
   const statsd = inputs?.find(({ name }) => name === 'statsd');
@@ -369,8 +370,9 @@ function DoneStep({ setup }: { setup: Setup }) {
       <p className="cistern-sentence">{setup.hostName} is set up, and already measures itself once a second:</p>
       <LiveCharts range={60} only={2} />
       <p>
-        Point your statsd clients at port 8125 of <code>{location.hostname}</code>. Finishing makes the set-up code
-        worthless.
+        Send your own to it next: Explore has the lines for statsd, Prometheus, Telegraf and others, with this
+        appliance’s address and a token. statsd goes to port 8125 of <code>{location.hostname}</code>. Finishing makes
+        the set-up code worthless.
       </p>
       {statsd?.networks.includes('own') && (
         <p>
@@ -379,8 +381,18 @@ function DoneStep({ setup }: { setup: Setup }) {
         </p>
       )}
       <ProblemAlert error={finish.error} />
-      <div>
-        <Button isLoading={finish.isPending} onClick={() => finish.mutate()}>
+      <div className="cistern-actions">
+        <Button
+          isLoading={finish.isPending}
+          onClick={() => {
+            // Where the frame goes once the set-up is finished.
+            navigate('/setup?to=%2Fanalytics%2Fexplore', { replace: true });
+            finish.mutate();
+          }}
+        >
+          Finish, and send a first sample
+        </Button>
+        <Button variant="link" isDisabled={finish.isPending} onClick={() => finish.mutate()}>
           Finish
         </Button>
       </div>
