@@ -27150,14 +27150,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked */
-            200: {
+            /** @description Done */
+            204: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["PowerState"];
-                };
+                content?: never;
             };
             /** @description Not signed in */
             401: {

@@ -35,7 +35,7 @@ export const powerDomain = domain({
         },
         cancelPowerPlan: ({ caller }) => {
           power.cancel(caller);
-          return power.state();
+          return undefined;
         },
         reboot: async ({ caller }) => {
           await power.end('reboot', caller);

@@ -25,7 +25,7 @@ function Planned({ plan, mayNot }: { plan: Plan; mayNot: string | null }) {
   const now = useNow();
   const cancel = useMutation({
     mutationFn: () => answerOf(client.DELETE('/api/power-plan')),
-    onSuccess: (state) => queries.setQueryData(powerQuery.queryKey, state),
+    onSuccess: () => queries.invalidateQueries({ queryKey: powerQuery.queryKey }),
   });
   return (
     <div className="cistern-stack">
