@@ -12,6 +12,8 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   'second-factor-policy': 'one for all administrators',
   firewall: 'one for the appliance',
   time: 'one clock',
+  power: 'that of the machine',
+  'power-plan': 'one at most',
   status: 'how this appliance is',
   retention: 'one for all measurements',
   'snmp-agent': 'one for the appliance',

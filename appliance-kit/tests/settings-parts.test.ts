@@ -60,7 +60,7 @@ const NO_SETTING: readonly (readonly [why: string, routes: string])[] = [
   [
     'it concerns what runs now',
     `
-    restartService startService stopService clearService reboot powerOff activateBootEnvironment simulate`,
+    restartService startService stopService clearService reboot powerOff planPower cancelPowerPlan activateBootEnvironment simulate`,
   ],
   ['it applies a document', 'applySettings restoreSettings'],
 ];

@@ -1,4 +1,4 @@
-// A support bundle: made with one button, its steps seen, downloaded, opened, deleted. And who may poll by SNMP.
+// A support bundle: made with one button, its steps seen, downloaded, opened, deleted. And who may poll by SNMP, and power.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { setUp, signIn } from '../stack/api.ts';
 import { until } from '../stack/http.ts';
 import type { Stack } from '../stack/stack.ts';
-import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { exactly, lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 
 let stack: Stack;
 let someone: Person;
@@ -149,4 +149,49 @@ test('installed systems: another one is chosen to start next time, and it says s
   await refused.hover();
   await page.getByText('Its kernel is missing from the boot partition.').waitFor();
   assert.equal(await refused.getAttribute('aria-disabled'), 'true');
+});
+
+test('power: since when it runs; a reboot is planned, shown on every page, and cancelled; it is asked before it is done', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fmaintenance%2Fpower');
+  await signInBy(page);
+  await page.getByText(/It has run for .*It was not started before\./).waitFor();
+  await page.getByText(/from the journal/).waitFor();
+  const form = page.getByRole('form', { name: 'Plan it' });
+  await form.getByLabel(exactly('Why')).fill('New memory');
+  await form.getByLabel(exactly('When')).fill('2020-01-01T03:00');
+  expect(/status of 400/);
+  await page.getByRole('button', { name: 'Plan it' }).click();
+  await form.getByText(/not a minute ahead of the clock of the appliance/).waitFor();
+  await lookAt(page, 'maintenance-power');
+  const soon = new Date(Date.now() + 3 * 3_600_000);
+  // The page of a test is in Berlin's time zone.
+  const berlin = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: 'Europe/Berlin',
+    dateStyle: 'short',
+    timeStyle: 'short',
+  });
+  await form.getByLabel(exactly('When')).fill(berlin.format(soon).replace(' ', 'T'));
+  await page.getByRole('button', { name: 'Plan it' }).click();
+  const planned = page.getByRole('region', { name: 'Planned' });
+  await planned.getByText(/This appliance is rebooted in (2|3) hours.*: New memory\. Planned by admin\./).waitFor();
+  await lookAt(page, 'maintenance-power-planned');
+  await page.getByRole('link', { name: 'Status', exact: true }).click();
+  await page.getByRole('heading', { name: 'Status', level: 1 }).waitFor();
+  await planned.getByRole('link', { name: 'Power' }).click();
+  await page.getByRole('button', { name: 'Cancel it' }).click();
+  await planned.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Switch off' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/stays off until somebody switches it on/).waitFor();
+  await lookAt(page, 'maintenance-power-off');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Reboot', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Reboot now' }).click();
+  await page.getByText('It shuts down now. This page goes on when it is back.').waitFor();
+  const api = await signIn(stack);
+  const { items } = await api.get<{ items: { action: string; user: string }[] }>('GET', '/api/audit-log?limit=20');
+  assert.deepEqual(
+    items.filter(({ action }) => action.startsWith('power')).map(({ action, user }) => `${action} ${user}`),
+    ['power.reboot admin', 'power-plan.cancel admin', 'power-plan.make admin'],
+  );
 });

@@ -14,6 +14,11 @@ import { rowOf } from './row.ts';
 import { readyMachine } from './saved.ts';
 import { until } from './until.ts';
 
+interface Power {
+  sentence: string;
+  ended: { how: string };
+  replayed: { samples: number; damagedBytes: number; sentence: string } | null;
+}
 interface Alert {
   id: string;
   class: string;
@@ -200,6 +205,11 @@ test('alerts, at real receivers', async (t) => {
       await until('the store answers', 120, async () => (await api.ask('GET', '/api/v1/query?query=1')).status === 200);
       await canaries.mustBeThere(api);
       t.diagnostic(`${canaries.acknowledged.length} acknowledged samples were there after the reset`);
+      const power = await api.get<Power>('GET', '/api/power');
+      t.diagnostic(`${power.sentence} ${power.replayed?.sentence}`);
+      assert.equal(power.ended.how, 'interrupted');
+      assert.ok((power.replayed?.samples ?? 0) > 0, 'what was acknowledged came back from the journal');
+      assert.equal(power.replayed?.damagedBytes, 0);
       // The pools are read for the first time.
       await until('the pools are there', 60, async () => {
         const { items } = await api.get<{ items: { name: string; state: string }[] }>('GET', '/api/pools');

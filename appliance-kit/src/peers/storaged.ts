@@ -201,6 +201,13 @@ export interface StorageStatus {
   readonly accepted: Record<string, number>;
   /** ISO 8601. */
   readonly startedAt?: string;
+  /** What was read back from the journal at the start, and what of it could not be read. */
+  readonly replayed?: {
+    readonly samples: number;
+    readonly seconds: number;
+    readonly damagedBytes: number;
+    readonly damagedEntries: number;
+  };
 }
 
 export interface LabelSize {

@@ -54,7 +54,9 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 			"influx": s.config.Influx.Durability, "influx_socket": s.config.InfluxSocket.Durability,
 		},
 		"startedAt": status.Started.UTC().Format(time.RFC3339Nano),
-		"damaged":   damaged, "flushFailures": status.FlushFailures,
+		"replayed": map[string]any{"entries": status.Replayed.Entries, "samples": status.Replayed.Samples, "seconds": status.Replayed.Took.Seconds(),
+			"damagedBytes": status.Replayed.DamagedBytes, "damagedEntries": status.Replayed.DamagedEntries},
+		"damaged": damaged, "flushFailures": status.FlushFailures,
 		"merges": status.Merges, "deletions": status.Deletions,
 		"clock": clockStatus(s.clock.Status()),
 	}

@@ -173,12 +173,21 @@ type Status struct {
 	Replaced         uint64 // samples that took the place of another of their series and time, since the start
 	Deletions        int    // not carried out in all blocks yet
 	Started          time.Time
+	Replayed         Replayed
+}
+
+// Replayed is what was read back from the journal at the start: samples that were acknowledged and in no block yet.
+type Replayed struct {
+	Entries, Samples int
+	DamagedBytes     int64         // that could not be read
+	DamagedEntries   int           // of which something is missing
+	Took             time.Duration // all of it
 }
 
 // Status returns the store's figures.
 func (s *Store) Status() Status {
 	stat := s.journal.Stat()
-	status := Status{JournalBytes: stat.Bytes, JournalEntries: stat.Entries, JournalSyncs: stat.Syncs, JournalFlushes: stat.Flushes, Started: s.counts.started,
+	status := Status{JournalBytes: stat.Bytes, JournalEntries: stat.Entries, JournalSyncs: stat.Syncs, JournalFlushes: stat.Flushes, Started: s.counts.started, Replayed: s.replayed,
 		FlushFailures: s.counts.flushFailures.Load(), Merges: s.counts.merges.Load(), Replaced: s.counts.replaced.count()}
 	status.Accepted, status.Rejected, status.SamplesPerSecond = s.counts.snapshot()
 	status.Refusing = s.counts.refusals.current(s.options.Now())

@@ -89,9 +89,10 @@ const maxFuture = 10 * time.Minute
 
 // Store is an open store; safe for many goroutines.
 type Store struct {
-	options Options
-	journal *journal.Journal
-	blocks  string // folder
+	options  Options
+	journal  *journal.Journal
+	blocks   string   // folder
+	replayed Replayed // at the start
 
 	retention atomic.Pointer[Retention]
 	meaning   sync.Mutex // serialises changes of meanings
@@ -301,6 +302,7 @@ func (s *Store) replay(through journal.Position) error {
 	for {
 		entry, err := reader.Next()
 		if err != nil {
+			s.replayed = Replayed{Entries: entries, Samples: samples, DamagedBytes: reader.Skipped, DamagedEntries: lost, Took: time.Since(start)}
 			if entries > 0 || reader.Skipped > 0 || lost > 0 {
 				s.options.Log.Info("replayed the journal", "entries", entries, "samples", samples,
 					"damagedBytes", reader.Skipped, "damagedEntries", lost, "seconds", time.Since(start).Seconds())

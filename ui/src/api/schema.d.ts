@@ -4696,6 +4696,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/power": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Since when it runs, how it ended before, what was read back, and what is planned
+         * @description Needs: viewer.
+         */
+        get: operations["getPower"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/power-plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reboot or switch off at a time
+         * @description Needs: administrator.
+         */
+        post: operations["planPower"];
+        /**
+         * Cancel what is planned
+         * @description Needs: administrator.
+         */
+        delete: operations["cancelPowerPlan"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/machine/reboot": {
         parameters: {
             query?: never;
@@ -5872,7 +5916,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "applications" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "objectives" | "outputs" | "pools" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "applications" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "objectives" | "outputs" | "pools" | "power" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -7682,6 +7726,56 @@ export interface components {
             autotrim: boolean;
             comment: string;
             readOnly: boolean;
+        };
+        PowerPlanInput: {
+            /** @enum {unknown} */
+            action: "reboot" | "power-off";
+            /** @description ISO 8601 time in UTC, by the clock of the appliance; a minute to a year from now */
+            at: string;
+            /** @description shown to everybody meanwhile */
+            reason: string;
+        };
+        PowerState: {
+            /** @description since when it runs, and how it ended before */
+            sentence: string;
+            /** @description ISO 8601 time in UTC */
+            startedAt: string;
+            /** @description since the system was started */
+            upSeconds: number;
+            ended: {
+                /**
+                 * @description first: it has not ended before; ordered: it was shut down; interrupted: its power was cut, it was reset, or it crashed
+                 * @enum {unknown}
+                 */
+                how: "first" | "ordered" | "interrupted";
+                at: string | null;
+                action: ("reboot" | "power-off") | null;
+                by: string | null;
+            };
+            replayed: {
+                /** @description ISO 8601 time in UTC */
+                at: string;
+                /** @description read back from its journal */
+                samples: number;
+                /** @description that took */
+                seconds: number;
+                /** @description that could not be read */
+                damagedBytes: number;
+                /** @description what that means */
+                sentence: string;
+            } | null;
+            plan: {
+                /** @enum {unknown} */
+                action: "reboot" | "power-off";
+                /** @description ISO 8601 time in UTC, by the clock of the appliance; a minute to a year from now */
+                at: string;
+                /** @description shown to everybody meanwhile */
+                reason: string;
+                /** @description who planned it */
+                by: string;
+                /** @description until then */
+                inSeconds: number;
+            } | null;
         };
         /** @description An error, as RFC 9457 has it */
         Problem: {
@@ -26922,6 +27016,158 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPower: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PowerState"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    planPower: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PowerPlanInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PowerState"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelPowerPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -64,6 +64,7 @@ const ServicePage = lazy(() => import('../system/services/ServicePage.tsx'));
 const LogsPage = lazy(() => import('../system/logs/LogsPage.tsx'));
 const RequestsPage = lazy(() => import('../system/logs/RequestsPage.tsx'));
 const HardwarePage = lazy(() => import('../system/hardware/HardwarePage.tsx'));
+const PowerPage = lazy(() => import('../system/power/PowerPage.tsx'));
 const TimePage = lazy(() => import('../system/time/TimePage.tsx'));
 const MaintenancePage = lazy(() => import('./MaintenancePage.tsx'));
 const NoSuchPage = lazy(() => import('../shells/NoSuchPage.tsx'));
@@ -197,6 +198,7 @@ export function App() {
             <Route path="/settings/:tab?" element={<SettingsPage />} />
             <Route path="/maintenance/hardware" element={<HardwarePage />} />
             <Route path="/maintenance/time" element={<TimePage />} />
+            <Route path="/maintenance/power" element={<PowerPage />} />
             <Route path="/maintenance/*" element={<MaintenancePage />} />
             <Route path="*" element={<NoSuchPage />} />
           </Routes>

@@ -43,6 +43,7 @@ import { chooseTheme, type ThemeChoice, useThemeChoice } from '../theme/theme.ts
 import { plural } from '../words/format.ts';
 import { Jobs } from './Jobs.tsx';
 import { LiveBanner } from './LiveBanner.tsx';
+import { PlanBanner } from './PlanBanner.tsx';
 import { manualOf, navigation, places } from './places.ts';
 import { Search } from './search/Search.tsx';
 import { useShortcuts } from './shortcuts.ts';
@@ -230,6 +231,7 @@ export function Frame({ signOut, children }: { signOut: () => void; children: Re
       banner={
         <>
           <LiveBanner />
+          <PlanBanner />
           <Connection />
         </>
       }

@@ -78,6 +78,12 @@ export const places: readonly Place[] = [
     about: 'Whom the appliance asks for the time, and what they answer',
     role: 'administrator',
   },
+  {
+    title: 'Power',
+    path: '/maintenance/power',
+    key: '',
+    about: 'Reboot, switch off, now or at a time; how it ended before',
+  },
   { title: 'SNMP agent', path: '/maintenance/snmp', key: '', about: 'Who may poll this appliance, and its MIB' },
   {
     title: 'Clock, network and temperatures',
@@ -138,6 +144,7 @@ const manual: Readonly<Record<string, string>> = {
   '/maintenance/hardware': 'system',
   '/maintenance/machine': 'system',
   '/maintenance/time': 'system',
+  '/maintenance/power': 'system',
   '/maintenance/snmp': 'system',
   '/maintenance/system': 'system',
 };

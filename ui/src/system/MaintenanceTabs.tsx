@@ -5,6 +5,7 @@ const tabs = [
   ['maintenance', 'Maintenance', '/maintenance'],
   ['hardware', 'Hardware', '/maintenance/hardware'],
   ['time', 'Time', '/maintenance/time'],
+  ['power', 'Power', '/maintenance/power'],
 ] as const;
 
 export function MaintenanceTabs({ active }: { active: (typeof tabs)[number][0] }) {

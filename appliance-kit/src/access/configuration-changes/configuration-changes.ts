@@ -158,6 +158,7 @@ export const NOT_CONFIGURATION = [
     'pool.scrub.',
     'pool.trim.',
     'power.',
+    'power-plan.',
     'recording-rule.fill',
     'sign-in-request.',
     'recording-rule.cancel-fill',

@@ -315,7 +315,11 @@ export class Simulation implements Platform {
 
   async configureSnmp(): Promise<void> {}
 
-  async power(): Promise<void> {}
+  /** What was asked of it last; nothing is done. */
+  powered: 'reboot' | 'off' | null = null;
+  async power(action: 'reboot' | 'off'): Promise<void> {
+    this.powered = action;
+  }
 
   /**
    * Failures on demand: `reset`, `disk-remove {disk}`, `disk-return {disk}`, `disk-occupy {disk, occupant}`,

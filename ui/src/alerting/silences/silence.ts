@@ -1,5 +1,6 @@
 // A silence's form as it is typed, and the API's input made of it.
 import type { Schemas } from '../../api/client.ts';
+import { localTime } from '../../words/localTime.ts';
 
 export type Silence = Schemas['Silence'];
 export type SilenceInput = Schemas['SilenceInput'];
@@ -16,15 +17,8 @@ export interface SilenceDraft {
   hosts: string[];
 }
 
-/** Seconds as a `datetime-local` field wants them. */
-export function local(seconds: number): string {
-  const date = new Date(seconds * 1000);
-  const two = (value: number) => String(value).padStart(2, '0');
-  return (
-    `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}` +
-    `T${two(date.getHours())}:${two(date.getMinutes())}`
-  );
-}
+/** @param seconds since the epoch */
+export const local = (seconds: number) => localTime(seconds * 1000);
 
 export function draftOfSilence(one: Silence | undefined, query: URLSearchParams, now: number): SilenceDraft {
   if (one !== undefined) {

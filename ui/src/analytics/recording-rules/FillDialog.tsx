@@ -4,17 +4,12 @@ import { useState } from 'react';
 import { answerOf, client } from '../../api/client.ts';
 import { ConfirmDialog } from '../../forms/ConfirmDialog.tsx';
 import { Field } from '../../forms/Field.tsx';
+import { localTime } from '../../words/localTime.ts';
 import type { RecordingRule } from './rule.ts';
-
-/** As a `datetime-local` field wants it, in the reader's time zone. */
-function local(time: number): string {
-  const date = new Date(time);
-  return new Date(time - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
 
 export function FillDialog(props: { rule: RecordingRule; onClose: () => void; onDone: () => Promise<unknown> }) {
   const { rule } = props;
-  const [from, setFrom] = useState(() => local(Date.now() - 86_400_000));
+  const [from, setFrom] = useState(() => localTime(Date.now() - 86_400_000));
   const time = Date.parse(from);
   return (
     <ConfirmDialog

@@ -1,0 +1,88 @@
+// How the appliance ended before: akd writes down that it runs, and that it was told to end. What finds the former of an
+// earlier start of the system, and not the latter, was interrupted.
+import type { Clock } from '../../base/clock.ts';
+import { type Settings, setting } from '../../state/settings.ts';
+import type { PowerAction } from './schema.ts';
+
+interface Asked {
+  readonly action: PowerAction;
+  readonly by: string;
+}
+
+interface Run {
+  readonly bootId: string;
+  /** ms since the epoch: when it was seen to run last. */
+  readonly aliveAt: number;
+  /** What was asked for here, and may end it any moment. */
+  readonly asked: Asked | null;
+  /** When akd was told to end; null as long as it runs. */
+  readonly endedAt: number | null;
+}
+
+export interface End {
+  readonly how: 'first' | 'ordered' | 'interrupted';
+  /** ms since the epoch. */
+  readonly at: number | null;
+  readonly action: PowerAction | null;
+  readonly by: string | null;
+}
+
+export const runSetting = setting<Run>('power.run');
+export const endSetting = setting<End>('power.end');
+
+const FIRST: End = { how: 'first', at: null, action: null, by: null };
+
+export class Runs {
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+
+  constructor(settings: Settings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  /** Called once at each start of akd. Returns how the run before ended, once: when the system was started since. */
+  began(bootId: string): End | null {
+    const before = this.#settings.get(runSetting);
+    const run: Run = { bootId, aliveAt: this.#clock.now(), asked: null, endedAt: null };
+    if (before?.bootId === bootId) {
+      this.#settings.set(runSetting, { ...run, asked: before.asked });
+      return null;
+    }
+    const end: End =
+      before === undefined
+        ? FIRST
+        : before.endedAt === null
+          ? { ...FIRST, how: 'interrupted', at: before.aliveAt }
+          : {
+              ...{ how: 'ordered', at: before.endedAt },
+              ...{ action: before.asked?.action ?? null, by: before.asked?.by ?? null },
+            };
+    // First what is told of it: one that is cut off between the two tells it again.
+    this.#settings.set(endSetting, end);
+    this.#settings.set(runSetting, run);
+    return end;
+  }
+
+  #change(change: Partial<Run>): void {
+    const run = this.#settings.get(runSetting);
+    if (run !== undefined) this.#settings.set(runSetting, { ...run, ...change });
+  }
+
+  alive(): void {
+    this.#change({ aliveAt: this.#clock.now() });
+  }
+
+  /** Before it is done; null when it was not done after all. */
+  asked(asked: Asked | null): void {
+    this.#change({ asked });
+  }
+
+  stopped(): void {
+    this.#change({ endedAt: this.#clock.now() });
+  }
+
+  before(): End {
+    return this.#settings.get(endSetting) ?? FIRST;
+  }
+}
