@@ -224,6 +224,26 @@ test('the limit line counts people, in each moment and in all; by pointer and by
   await until('all of it is in the address', async () => /compare/.test(page.url()) && /linear/.test(page.url()));
 });
 
+test('why these: what was not recorded by a label is measured by it from now on, at a cost that is said', async (t) => {
+  const { page } = await someone.visit(t, to(charts({ statistic: 'http.requests[latency]' })));
+  await signInBy(page);
+  await page.getByRole('img', { name: /^Heatmap of HTTP requests by latency/ }).waitFor();
+  await page.getByRole('button', { name: 'Why these?', exact: true }).press('Enter');
+  const box = page.getByRole('group', { name: /Enter takes it, Escape gives it up$/ });
+  await until('the plot has the keys', () => box.evaluate((element) => element === document.activeElement));
+  for (const key of ['Shift+ArrowRight', 'Shift+ArrowUp']) await page.keyboard.press(key);
+  await page.keyboard.press('Enter');
+  const why = page.getByRole('region', { name: 'Why these?' });
+  await why.getByText(/^Not recorded apart, so not ranked\. Measured from now on, which .+:$/).waitFor();
+  await lookAt(page, 'why-not-recorded');
+  await why
+    .getByRole('button', { name: /^Measure by / })
+    .first()
+    .click();
+  await until('it is in the address', async () => !page.url().includes('latency'));
+  await page.getByRole('img', { name: /^HTTP requests by / }).waitFor();
+});
+
 test('compared with the day before: what was there then is dashed, at its own height', async (t) => {
   const now = Math.floor(Date.now() / 1000);
   for (const [from, value] of [
