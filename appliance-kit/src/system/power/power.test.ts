@@ -34,6 +34,11 @@ test('how a run ended is known at the next start of the system, and told once', 
   runs.asked(null);
   runs.stopped();
   assert.deepEqual(boot('five'), ['ordered', clock.now(), null, null]);
+  // So is one that was not done at once.
+  runs.asked({ action: 'power-off', by: 'grace' });
+  clock.advance(601);
+  runs.stopped();
+  assert.deepEqual(boot('six'), ['ordered', clock.now(), null, null]);
   assert.deepEqual(runs.before(), { how: 'ordered', at: clock.now(), action: null, by: null });
 });
 
