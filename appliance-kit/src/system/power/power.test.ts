@@ -106,6 +106,20 @@ test('a plan: refused with the reason, shown, cancelled, carried out at its time
   assert.deepEqual([on.simulation.powered, (await state()).plan], [null, null]);
 });
 
+test('whoever asks before everything has started is told how it ended all the same', async (t) => {
+  const before = await bench(t, { start: true });
+  await before.client.setUp();
+  const again = await before.restart();
+  for (const [name, value] of before.client.cookies) again.client.cookies.set(name, value);
+  assert.equal((await again.client.get('/api/power')).body.ended.how, 'ordered');
+  // The same, where nothing is ever started.
+  const never = await bench(t);
+  await never.client.setUp();
+  const settings = new Settings(never.appliance.db);
+  settings.set(runSetting, { bootId: 'before', aliveAt: never.clock.now(), asked: null, endedAt: null });
+  assert.equal((await never.client.get('/api/power')).body.ended.how, 'interrupted');
+});
+
 test('an interruption is an alert at the next start of the system', async (t) => {
   const before = await bench(t, { start: true });
   await before.client.setUp();
