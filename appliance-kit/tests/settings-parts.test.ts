@@ -37,7 +37,7 @@ const NO_SETTING: readonly (readonly [why: string, routes: string])[] = [
   [
     'it is about what has happened',
     `
-    acknowledgeAlert withdrawAcknowledgement acknowledgeAlertGroup withdrawGroupAcknowledgement dismissNewSenders forgetSeries dismissCrash clearHardwareErrors forgetLink clearPool`,
+    acknowledgeAlert withdrawAcknowledgement acknowledgeAlertGroup withdrawGroupAcknowledgement dismissNewSenders forgetSeries dismissCrash clearHardwareErrors retryController forgetLink clearPool`,
   ],
   [
     'it makes or brings a key of this machine, which no document may have',

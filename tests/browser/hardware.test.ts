@@ -264,6 +264,9 @@ test('the management controller is silent: what it answered last, and what to do
   await page.getByText('What is shown of its sensors is what it answered last.').waitFor();
   await page.getByRole('grid', { name: 'Sensors' }).getByText('FAN1').waitFor();
   await lookAt(page, 'hardware-silent');
+  await stack.simulate('hardware', { silent: false });
+  await page.getByRole('button', { name: 'Ask it now' }).click();
+  await page.getByText('It answers, with 10 sensors.').waitFor({ timeout: 45_000 });
 });
 
 test('started from a CD: every page says that nothing is kept', async (t) => {

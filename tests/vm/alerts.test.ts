@@ -205,7 +205,10 @@ test('alerts, at real receivers', async (t) => {
       await until('the store answers', 120, async () => (await api.ask('GET', '/api/v1/query?query=1')).status === 200);
       await canaries.mustBeThere(api);
       t.diagnostic(`${canaries.acknowledged.length} acknowledged samples were there after the reset`);
-      const power = await api.get<Power>('GET', '/api/power');
+      const power = await until('the store says what it has read back', 60, async () => {
+        const said = await api.get<Power>('GET', '/api/power');
+        return said.replayed !== null && said;
+      });
       t.diagnostic(`${power.sentence} ${power.replayed?.sentence}`);
       assert.equal(power.ended.how, 'interrupted');
       assert.ok((power.replayed?.samples ?? 0) > 0, 'what was acknowledged came back from the journal');

@@ -148,6 +148,7 @@ export const NOT_CONFIGURATION = [
   ...[
     'firewall.take-back',
     'firewall.try',
+    'hardware.controller.retry',
     'hardware.errors.clear',
     'host.',
     'host-view.',

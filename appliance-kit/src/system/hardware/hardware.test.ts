@@ -92,6 +92,34 @@ test('a controller that does not answer is an alert after a quarter of an hour; 
   assert.deepEqual(await active(on), []);
 });
 
+test('a controller that rests is asked at once by whoever has mended it; a machine without one says so', async (t) => {
+  const on = await started(t);
+  const held = Promise.withResolvers<never>();
+  await simulate(on, { silent: true });
+  await after(on, 61);
+  assert.equal((await now(on)).controller.state, 'silent');
+  await simulate(on, { silent: false });
+  const { hardware } = on.simulation;
+  const asked = t.mock.method(hardware, 'controller');
+  await after(on, 1);
+  assert.equal(asked.mock.callCount(), 0, 'it rests');
+  assert.equal((await on.client.post('/api/hardware/retry-controller')).status, 204);
+  await passing(on, 1, 'it answers', async () => (await now(on)).controller.state === 'answers');
+  assert.ok(asked.mock.callCount() > 0);
+  // One that hangs meanwhile holds nobody up.
+  asked.mock.mockImplementation(() => held.promise);
+  assert.equal((await on.client.post('/api/hardware/retry-controller')).status, 204);
+  await after(on, 1);
+  assert.equal((await now(on)).controller.state, 'answers');
+  held.reject(fail('timeout', 'It did not answer.'));
+  const none = await bench(t);
+  await none.client.setUp();
+  await simulate(none, { controller: null });
+  await after(none, 0);
+  const refused = await none.client.post('/api/hardware/retry-controller');
+  assert.deepEqual([refused.status, refused.body.detail], [404, 'This machine has no management controller.']);
+});
+
 test('the alert of a silent controller stands over a restart of akd until it is asked again, and answers', async (t) => {
   const on = await started(t);
   await simulate(on, { silent: true });

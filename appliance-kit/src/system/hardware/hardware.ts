@@ -21,7 +21,7 @@ import type {
   Watchdog,
 } from '../../platform/hardware.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { ChangeDetector } from '../../poller/poller.ts';
+import { ChangeDetector, type Poller } from '../../poller/poller.ts';
 import type { Settings } from '../../state/settings.ts';
 import type { DiskHealths } from '../../storage/disks/index.ts';
 import type { Disk, Inventory as Storage } from '../../storage/inventory/index.ts';
@@ -67,6 +67,7 @@ export interface HardwareParts {
   readonly alerts: Alerts;
   readonly audit: Audit;
   readonly changes: Published;
+  readonly poller: Pick<Poller, 'look'>;
   readonly storaged: Storaged;
   readonly inventory: Storage;
   readonly healths: DiskHealths;
@@ -77,6 +78,7 @@ class Rested<T> {
   readonly #reading: CachedReading<T>;
   readonly #clock: Clock;
   #restingUntil = 0;
+  #woken = false;
   /** It was asked, and did not answer; null: it was not asked, or could not be, as execd was away. */
   refused: boolean | null = null;
 
@@ -103,7 +105,16 @@ class Rested<T> {
   }
 
   get(): Promise<Reading<T>> {
-    return this.#clock.monotonic() < this.#restingUntil ? Promise.resolve(this.last()) : this.#reading.get();
+    if (this.#clock.monotonic() < this.#restingUntil) return Promise.resolve(this.last());
+    if (!this.#woken) return this.#reading.get();
+    this.#woken = false;
+    return this.#reading.soon();
+  }
+
+  /** It is asked at the next look, however long it was to rest. */
+  wake(): void {
+    this.#restingUntil = 0;
+    this.#woken = true;
   }
 
   last(): Reading<T> {
@@ -443,6 +454,16 @@ export class Hardware {
     return { items, ageSeconds, error: none.error === null && none.value === null ? null : error };
   }
 
+  /** For whoever has just mended it: it would else be left alone for ten times as long as its last answer took. */
+  retryController(caller: Parameters<Audit['record']>[0]): void {
+    const known = this.#controller.last();
+    if (known.error === null && known.value === null)
+      throw fail('not_found', 'This machine has no management controller.', 'Nothing has to be asked.');
+    for (const one of [this.#controller, this.#sensors, this.#events]) one.wake();
+    this.#parts.audit.record(caller, 'hardware.controller.retry', 'the management controller');
+    void this.#parts.poller.look();
+  }
+
   async clear(part: string, caller: Parameters<Audit['record']>[0]): Promise<void> {
     const { audit, clock, changes } = this.#parts;
     const [errors, ports] = [await this.#errors.soon(), await this.#ports.soon()];
@@ -462,6 +483,10 @@ export function hardwareRoutes(hardware: Hardware): Handlers<typeof routes> {
   return {
     getHardware: () => hardware.read(),
     listHardwareEvents: () => hardware.events(),
+    retryController: ({ caller }) => {
+      hardware.retryController(caller);
+      return undefined;
+    },
     clearHardwareErrors: async ({ params, caller }) => {
       await hardware.clear(params.part, caller);
       return undefined;

@@ -7,7 +7,7 @@ import { domain, type Kernel } from '../../domain/domain.ts';
 import { alertClasses, applianceInterrupted, powerMissed } from './alerts.ts';
 import { Power, planSetting } from './power.ts';
 import { routes } from './routes.ts';
-import { endSetting, Runs, runSetting } from './runs.ts';
+import { type End, endSetting, Runs, runSetting } from './runs.ts';
 
 /** An interruption is known as closely as this. */
 const ALIVE_EVERY_MS = 60_000;
@@ -26,12 +26,22 @@ export const powerDomain = domain({
       missed: ({ action, at, by }, why) =>
         alerts.raise({ kind: powerMissed, args: { hostName: hostName(), action, at, by, why } }),
     });
+    let begun: Promise<{ bootId: string; end: End | null }> | undefined;
+    /** Once, by whoever comes first: requests are answered before all domains have started. */
+    const began = () => {
+      begun ??= platform.bootId().then((bootId) => ({ bootId, end: runs.began(bootId) }));
+      return begun;
+    };
+    const state = async () => {
+      await began();
+      return power.state();
+    };
     return {
       handlers: {
-        getPower: () => power.state(),
+        getPower: state,
         planPower: ({ body, caller }) => {
           power.make(body, caller);
-          return power.state();
+          return state();
         },
         cancelPowerPlan: ({ caller }) => {
           power.cancel(caller);
@@ -51,8 +61,7 @@ export const powerDomain = domain({
         { everyMs: 5_000, run: () => power.due() },
       ],
       start: async () => {
-        const bootId = await platform.bootId();
-        const end = runs.began(bootId);
+        const { bootId, end } = await began();
         if (end?.how !== 'interrupted' || end.at === null || !setup.completed()) return;
         const args = { hostName: hostName(), bootId, aliveAt: iso(end.at) };
         alerts.raise({ kind: applianceInterrupted, args });

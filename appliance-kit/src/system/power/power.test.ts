@@ -34,6 +34,11 @@ test('how a run ended is known at the next start of the system, and told once', 
   runs.asked(null);
   runs.stopped();
   assert.deepEqual(boot('five'), ['ordered', clock.now(), null, null]);
+  // So is one that was not done at once.
+  runs.asked({ action: 'power-off', by: 'grace' });
+  clock.advance(601);
+  runs.stopped();
+  assert.deepEqual(boot('six'), ['ordered', clock.now(), null, null]);
   assert.deepEqual(runs.before(), { how: 'ordered', at: clock.now(), action: null, by: null });
 });
 
@@ -99,6 +104,20 @@ test('a plan: refused with the reason, shown, cancelled, carried out at its time
     assert.match(missed?.text ?? '', /^ada had planned to reboot it at .*its time was 58 minutes ago/);
   }, 15_000);
   assert.deepEqual([on.simulation.powered, (await state()).plan], [null, null]);
+});
+
+test('whoever asks before everything has started is told how it ended all the same', async (t) => {
+  const before = await bench(t, { start: true });
+  await before.client.setUp();
+  const again = await before.restart();
+  for (const [name, value] of before.client.cookies) again.client.cookies.set(name, value);
+  assert.equal((await again.client.get('/api/power')).body.ended.how, 'ordered');
+  // The same, where nothing is ever started.
+  const never = await bench(t);
+  await never.client.setUp();
+  const settings = new Settings(never.appliance.db);
+  settings.set(runSetting, { bootId: 'before', aliveAt: never.clock.now(), asked: null, endedAt: null });
+  assert.equal((await never.client.get('/api/power')).body.ended.how, 'interrupted');
 });
 
 test('an interruption is an alert at the next start of the system', async (t) => {

@@ -20,6 +20,7 @@ export const planSetting = setting<Plan | null>('power.plan');
 const DAY_MS = 86_400_000;
 const SOONEST_MS = 60_000;
 const LATEST_MS = 366 * DAY_MS;
+const STORE_DEADLINE_MS = 5_000;
 /** What was to be done longer ago, as the machine was off or its clock was set, is not done any more. */
 const LATE_MS = 600_000;
 
@@ -58,8 +59,8 @@ export class Power {
   }
 
   async #replayed(): Promise<PowerState['replayed']> {
-    // A store that is away is shown by its service.
-    const status = await this.#parts.storaged.status().catch(() => undefined);
+    // A store that is away is shown by its service. Right after a start of the system it may take its time.
+    const status = await this.#parts.storaged.status(STORE_DEADLINE_MS).catch(() => undefined);
     if (status?.replayed === undefined || status.startedAt === undefined) return null;
     const { samples, seconds, damagedBytes, damagedEntries } = status.replayed;
     const lost = damagedBytes > 0 || damagedEntries > 0;

@@ -9,12 +9,15 @@ interface Asked {
   readonly by: string;
 }
 
+/** What ends later than this after it was asked for was ended by something else. */
+const SOON_MS = 600_000;
+
 interface Run {
   readonly bootId: string;
   /** ms since the epoch: when it was seen to run last. */
   readonly aliveAt: number;
   /** What was asked for here, and may end it any moment. */
-  readonly asked: Asked | null;
+  readonly asked: (Asked & { readonly at: number }) | null;
   /** When akd was told to end; null as long as it runs. */
   readonly endedAt: number | null;
 }
@@ -31,6 +34,13 @@ export const runSetting = setting<Run>('power.run');
 export const endSetting = setting<End>('power.end');
 
 const FIRST: End = { how: 'first', at: null, action: null, by: null };
+
+function endOf(run: Run | undefined): End {
+  if (run === undefined) return FIRST;
+  if (run.endedAt === null) return { ...FIRST, how: 'interrupted', at: run.aliveAt };
+  const asked = run.asked !== null && run.endedAt - run.asked.at < SOON_MS ? run.asked : null;
+  return { how: 'ordered', at: run.endedAt, action: asked?.action ?? null, by: asked?.by ?? null };
+}
 
 export class Runs {
   readonly #settings: Settings;
@@ -49,15 +59,7 @@ export class Runs {
       this.#settings.set(runSetting, { ...run, asked: before.asked });
       return null;
     }
-    const end: End =
-      before === undefined
-        ? FIRST
-        : before.endedAt === null
-          ? { ...FIRST, how: 'interrupted', at: before.aliveAt }
-          : {
-              ...{ how: 'ordered', at: before.endedAt },
-              ...{ action: before.asked?.action ?? null, by: before.asked?.by ?? null },
-            };
+    const end = endOf(before);
     // First what is told of it: one that is cut off between the two tells it again.
     this.#settings.set(endSetting, end);
     this.#settings.set(runSetting, run);
@@ -75,7 +77,7 @@ export class Runs {
 
   /** Before it is done; null when it was not done after all. */
   asked(asked: Asked | null): void {
-    this.#change({ asked });
+    this.#change({ asked: asked && { ...asked, at: this.#clock.now() } });
   }
 
   stopped(): void {

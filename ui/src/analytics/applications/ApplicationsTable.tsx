@@ -34,9 +34,9 @@ const columns: readonly Column<Row>[] = [
     title: 'Failed',
     modifier: 'nowrap',
     cell: (row) => (
-      <>
+      <span>
         {failing(row) && <ConditionIcon state="warning" />} {failedWords(row)}
-      </>
+      </span>
     ),
   },
   { title: 'Half within', modifier: 'nowrap', cell: ({ median }) => timeWords(median) },

@@ -1,10 +1,15 @@
 // The machine, as its firmware has it, and its management controller.
-import { Card, CardBody, CardTitle } from '@patternfly/react-core';
+import { Button, Card, CardBody, CardTitle } from '@patternfly/react-core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { answerOf, client } from '../../api/client.ts';
+import { useMayNot } from '../../api/session.ts';
+import { Explained } from '../../forms/Explained.tsx';
 import { type Fact, Facts } from '../../shells/Facts.tsx';
 import { Ago } from '../../words/Ago.tsx';
 import { type Condition, ConditionIcon } from '../../words/ConditionIcon.tsx';
 import { bytes, exactBytes, percent } from '../../words/format.ts';
-import type { Hardware } from './queries.ts';
+import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { type Hardware, hardwareQuery } from './queries.ts';
 import { joined, lockdownWords, pageOf, secureBootWords } from './words.ts';
 
 /** A fact that is left out when nothing is known of it. */
@@ -75,6 +80,37 @@ const controllerStates: Record<Hardware['controller']['state'], Condition> = {
 /** From here on a log is nearly full; most stop recording when they are. */
 const NEARLY_FULL = 0.9;
 
+/** A controller that took long is left alone for a while: whoever has just mended it need not wait for that. */
+function AskNow() {
+  const mayNot = useMayNot('operator');
+  const queries = useQueryClient();
+  const ask = useMutation({
+    mutationFn: () => answerOf(client.POST('/api/hardware/retry-controller')),
+    onSuccess: () => queries.invalidateQueries({ queryKey: hardwareQuery.queryKey }),
+  });
+  return (
+    <>
+      <ProblemAlert error={ask.error} />
+      <div>
+        <Explained why={mayNot}>
+          <Button
+            variant="secondary"
+            size="sm"
+            isLoading={ask.isPending}
+            isAriaDisabled={mayNot !== null || ask.isPending}
+            onClick={() => ask.mutate()}
+          >
+            Ask it now
+          </Button>
+        </Explained>
+      </div>
+      {ask.isSuccess && (
+        <p role="status">It is asked. What it answers is shown here, within two minutes or not at all.</p>
+      )}
+    </>
+  );
+}
+
 export function ControllerCard({ controller, sensors }: Pick<Hardware, 'controller' | 'sensors'>) {
   const { state, sentence, maker, firmware, address, mac, logUsedRatio, ageSeconds } = controller;
   if (state === 'none') return null;
@@ -117,6 +153,7 @@ export function ControllerCard({ controller, sensors }: Pick<Hardware, 'controll
         </p>
         {state === 'asked' && <p>It is asked again; its sensors and its log are shown as soon as it answers.</p>}
         {state === 'silent' && sensors.length > 0 && <p>What is shown of its sensors is what it answered last.</p>}
+        {state === 'silent' && <AskNow />}
         <Facts facts={facts} isHorizontal isCompact className="cistern-wrap" />
       </CardBody>
     </Card>
