@@ -231,8 +231,7 @@ test('why these: what was not recorded by a label is measured by it from now on,
   await page.getByRole('button', { name: 'Why these?', exact: true }).press('Enter');
   const box = page.getByRole('group', { name: /Enter takes it, Escape gives it up$/ });
   await until('the plot has the keys', () => box.evaluate((element) => element === document.activeElement));
-  for (const key of ['Shift+ArrowRight', 'Shift+ArrowUp']) await page.keyboard.press(key);
-  await page.keyboard.press('Enter');
+  for (const key of ['Shift+ArrowRight', 'Shift+ArrowUp', 'Enter']) await page.keyboard.press(key);
   const why = page.getByRole('region', { name: 'Why these?' });
   await why.getByText(/^Not recorded apart, so not ranked\. Measured from now on, which .+:$/).waitFor();
   await lookAt(page, 'why-not-recorded');
