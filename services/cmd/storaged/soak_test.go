@@ -84,6 +84,7 @@ func (b *soakBody) at(second int64) []byte {
 type soakReading struct {
 	seconds                                 float64 // since the beginning
 	resident, descriptors, goroutines, disk float64
+	blocks                                  float64 // their files stay open; they become one when their six hours have passed
 }
 
 func (d *process) soakReading(began time.Time, data string) (soakReading, error) {
@@ -92,7 +93,14 @@ func (d *process) soakReading(began time.Time, data string) (soakReading, error)
 	if err != nil {
 		return r, err
 	}
-	r.descriptors = float64(len(list))
+	for _, one := range list {
+		// One that was closed meanwhile is counted: it was there.
+		if to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", d.command.Process.Pid, one.Name())); strings.Contains(to, "/blocks/") {
+			r.blocks++
+		} else {
+			r.descriptors++
+		}
+	}
 	answer, err := d.client.Get("http://storaged/metrics")
 	if err != nil {
 		return r, err
@@ -243,8 +251,8 @@ func TestSoak(t *testing.T) {
 		}
 		readings = append(readings, reading)
 		if minutes > 0 && len(readings)%10 == 1 {
-			fmt.Fprintf(os.Stderr, "%5.1f min: %4.0f MiB resident, %3.0f descriptors, %3.0f goroutines, %6.0f MiB on disk, %d samples\n",
-				reading.seconds/60, reading.resident/(1<<20), reading.descriptors, reading.goroutines, reading.disk/(1<<20), sent.Load())
+			fmt.Fprintf(os.Stderr, "%5.1f min: %4.0f MiB resident, %3.0f blocks, %3.0f other descriptors, %3.0f goroutines, %6.0f MiB on disk, %d samples\n",
+				reading.seconds/60, reading.resident/(1<<20), reading.blocks, reading.descriptors, reading.goroutines, reading.disk/(1<<20), sent.Load())
 		}
 	}
 	close(stop)
@@ -275,8 +283,8 @@ func TestSoak(t *testing.T) {
 	goroutines := slope(readings, func(r soakReading) float64 { return r.goroutines })
 	disk := slope(readings, func(r soakReading) float64 { return r.disk / (1 << 20) })
 	t.Logf("%.1f minutes, %d samples (%.0f a second), %d queries; slowest request of a sender %v", last.seconds/60, sent.Load(), float64(sent.Load())/last.seconds, asked.Load(), time.Duration(slowest.Load()))
-	t.Logf("in an hour: %+.1f MiB resident (%.0f at most), %+.1f descriptors (%.0f in the end), %+.1f goroutines (%.0f), %+.0f MiB on disk (%.2f bytes a sample)",
-		memory, most/(1<<20), descriptors, last.descriptors, goroutines, last.goroutines, disk, last.disk/float64(max(sent.Load(), 1)))
+	t.Logf("in an hour: %+.1f MiB resident (%.0f at most), %+.1f descriptors (%.0f in the end, beside %.0f blocks), %+.1f goroutines (%.0f), %+.0f MiB on disk (%.2f bytes a sample)",
+		memory, most/(1<<20), descriptors, last.descriptors, last.blocks, goroutines, last.goroutines, disk, last.disk/float64(max(sent.Load(), 1)))
 	if sent.Load() < int64(last.seconds*float64(rate)*3/4) {
 		t.Errorf("%d samples were taken in %.0f s, of %d a second", sent.Load(), last.seconds, rate)
 	}
