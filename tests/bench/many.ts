@@ -1,13 +1,14 @@
 // Many browsers at one page: what one browser asks for there is recorded, and asked for by as many programs beside it, each
 // with a stream of events of its own. A browser for each would measure browsers.
-import { Agent, get, request } from 'node:https';
+import { Agent, get } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
+import { ask } from '../stack/http.ts';
 
 const RECORDED_MS = 10_000;
 const ROUNDS = 2;
 
-interface Asked {
+interface Recorded {
   readonly at: number;
   readonly method: string;
   readonly url: string;
@@ -19,7 +20,7 @@ export async function openMany(page: Page, address: string, count: number) {
   await page.goto(address);
   await page.waitForLoadState('load');
   const began = performance.now();
-  const recorded: Asked[] = [];
+  const recorded: Recorded[] = [];
   const note = (request: { method(): string; url(): string; postData(): string | null }) => {
     if (!new URL(request.url()).pathname.startsWith('/api/events'))
       recorded.push({
@@ -56,11 +57,11 @@ export async function openMany(page: Page, address: string, count: number) {
             ...(tag !== undefined && { 'if-none-match': tag }),
           };
           const asked = performance.now();
-          const reply = await answer(url, { method, headers, agent }, body);
+          const reply = await ask(new URL(url), { method, headers, agent, ...(body !== null && { body }) });
           times.push(performance.now() - asked);
           bytes += reply.bytes;
           if (reply.status >= 400) throw new Error(`${method} ${url}: ${reply.status}`);
-          if (reply.tag !== undefined) tags.set(url, reply.tag);
+          if (reply.headers.etag !== undefined) tags.set(url, reply.headers.etag);
         }),
       );
     stream.destroy();
@@ -70,31 +71,4 @@ export async function openMany(page: Page, address: string, count: number) {
   await Promise.all(Array.from({ length: count }, (_, n) => client((n / count) * RECORDED_MS)));
   ending.abort();
   return { seconds: (performance.now() - run) / 1000, times, bytes };
-}
-
-interface Answer {
-  readonly status: number;
-  readonly tag: string | undefined;
-  readonly bytes: number;
-}
-
-function answer(
-  url: string,
-  options: { method: string; headers: Record<string, string>; agent: Agent },
-  body: string | null,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, options, (response) => {
-      let bytes = 0;
-      response.on('data', (part: Buffer) => {
-        bytes += part.length;
-      });
-      response.on('error', reject);
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, tag: response.headers.etag as string | undefined, bytes }),
-      );
-    });
-    sent.on('error', reject);
-    sent.end(body ?? undefined);
-  });
 }

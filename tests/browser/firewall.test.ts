@@ -90,7 +90,7 @@ test('a sender that the firewall has dropped is let in where inputs are set', as
   const [port = 0] = await freePorts(1);
   const set = await page.request.put(`${stack.url}/api/inputs/graphite`, {
     data: {
-      ...{ enabled: true, networks: ['own'], port, picklePort: null, tlsPort: null, tlsClientCa: null },
+      ...{ enabled: true, networks: ['own'], port, picklePort: 0, tlsPort: null, tlsClientCa: null },
       ...{
         seriesPerSecond: 0,
         seriesBurst: 0,

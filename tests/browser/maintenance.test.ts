@@ -154,7 +154,7 @@ test('installed systems: another one is chosen to start next time, and it says s
 test('power: since when it runs; a reboot is planned, shown on every page, and cancelled; it is asked before it is done', async (t) => {
   const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fmaintenance%2Fpower');
   await signInBy(page);
-  await page.getByText(/It has run for .*It was not started before\./).waitFor();
+  await page.getByText(/It has run for .*No start before this one is known\./).waitFor();
   await page.getByText(/from the journal/).waitFor();
   const form = page.getByRole('form', { name: 'Plan it' });
   await form.getByLabel(exactly('Why')).fill('New memory');

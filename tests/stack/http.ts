@@ -6,6 +6,8 @@ export interface Reply {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly text: string;
+  /** Of the body, as it came. */
+  readonly bytes: number;
   /** The body read as JSON. */
   json<T = unknown>(): T;
 }
@@ -54,11 +56,13 @@ export function ask(target: { socketPath: string; path: string } | URL, asked: A
       response.on('data', (part: Buffer) => parts.push(part));
       response.on('error', reject);
       response.on('end', () => {
-        const text = Buffer.concat(parts).toString('utf8');
+        const body = Buffer.concat(parts);
+        const text = body.toString('utf8');
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,
           text,
+          bytes: body.length,
           json: <T>() => JSON.parse(text) as T,
         });
       });

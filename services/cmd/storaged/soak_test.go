@@ -93,9 +93,12 @@ func (d *process) soakReading(began time.Time, data string) (soakReading, error)
 	if err != nil {
 		return r, err
 	}
+	known := map[string]bool{}
 	for _, one := range list {
-		// One that was closed meanwhile is counted: it was there.
-		if to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", d.command.Process.Pid, one.Name())); strings.Contains(to, "/blocks/") {
+		// A second one of the same block, and one of a block that was removed, would be a leak. One that was closed meanwhile is counted.
+		to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", d.command.Process.Pid, one.Name()))
+		if strings.HasSuffix(to, ".block") && !known[to] {
+			known[to] = true
 			r.blocks++
 		} else {
 			r.descriptors++

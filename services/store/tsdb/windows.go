@@ -27,7 +27,7 @@ func (s *Series) Windows(ctx context.Context, from, width int64, into []*histogr
 				break
 			}
 		}
-		if cap(w.chunk)+cap(w.bytes) < 4<<20 && cap(w.list) < 1<<14 { // one huge series must not be paid for, for ever
+		if cap(w.chunk)+cap(w.bytes) < 4<<20 && cap(w.list)+cap(w.decoded.times) < 1<<14 { // one huge series must not be paid for, for ever
 			windowings.Put(w)
 		}
 	}()

@@ -7764,7 +7764,7 @@ export interface components {
             upSeconds: number;
             ended: {
                 /**
-                 * @description first: it has not ended before; ordered: it was shut down; interrupted: its power was cut, it was reset, or it crashed
+                 * @description first: no end before is known; ordered: it was shut down; interrupted: its power was cut, it was reset, or it crashed
                  * @enum {unknown}
                  */
                 how: "first" | "ordered" | "interrupted";

@@ -1,5 +1,4 @@
 // Reads what `zfs` prints with -H (tab-separated, no header) and -p (exact numbers): alike on OpenZFS and illumos.
-
 import type { Sliced } from '../../base/slices.ts';
 import type {
   Difference,

@@ -1,6 +1,6 @@
 // The alerts that this domain can raise: what the pages, the mails and the traps say of each.
 import { alertClass } from '../../alerting/catalogue/alert-class.ts';
-import type { PowerAction } from './schema.ts';
+import { DONE, type PowerAction } from './schema.ts';
 
 export interface InterruptedArgs {
   readonly hostName: string;
@@ -45,10 +45,8 @@ export interface MissedArgs {
 export const powerMissed = alertClass<MissedArgs>({
   class: 'power.missed',
   severity: () => 'warning',
-  title: ({ hostName, action }) =>
-    `${hostName} was not ${action === 'reboot' ? 'rebooted' : 'switched off'} as planned`,
-  text: ({ action, at, by, why }) =>
-    `${by} had planned to ${action === 'reboot' ? 'reboot it' : 'switch it off'} at ${at}. It was not done: ${why}.`,
+  title: ({ hostName, action }) => `${hostName} was not ${DONE[action]} as planned`,
+  text: ({ action, at, by, why }) => `${by} had planned that it is ${DONE[action]} at ${at}. It was not: ${why}.`,
   impact: () => 'The appliance runs on as before.',
   response: () => 'The plan is dropped; it is not done later.',
   action: () => 'Plan it again, or do it now, under Maintenance → Power.',

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bench, eventually } from '../../../tests/harness.ts';
 import { iso } from '../../base/clock.ts';
+import { fail } from '../../base/problems/problem.ts';
 import { Settings } from '../../state/settings.ts';
+import { Power } from './power.ts';
 import { Runs, runSetting } from './runs.ts';
 
 test('how a run ended is known at the next start of the system, and told once', async (t) => {
@@ -42,7 +44,7 @@ test('how a run ended is known at the next start of the system, and told once', 
   assert.deepEqual(runs.before(), { how: 'ordered', at: clock.now(), action: null, by: null });
 });
 
-test('a plan: refused with the reason, shown, cancelled, carried out at its time, and dropped when that is long past', async (t) => {
+test('a plan: refused with the reason, shown, cancelled, and carried out', async (t) => {
   const on = await bench(t, { start: true });
   await on.client.setUp();
   await on.client.post('/api/setup/finish');
@@ -76,37 +78,104 @@ test('a plan: refused with the reason, shown, cancelled, carried out at its time
   assert.equal((await state()).plan, null);
   assert.equal((await on.client.delete('/api/power-plan')).status, 404);
 
-  await plan(120, 'power-off');
-  on.clock.advance(119);
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  assert.equal(on.simulation.powered, null);
-  on.clock.advance(2);
-  await eventually(() => assert.equal(on.simulation.powered, 'off'), 60_000);
-  assert.equal((await state()).plan, null);
   const { body: log } = await on.client.get('/api/audit-log');
   assert.deepEqual(
     log.items
       .filter((one: { action: string }) => one.action.startsWith('power'))
-      .slice(0, 2)
       .map((one: { action: string; user: string }) => [one.action, one.user]),
     [
-      ['power.off', 'appliance'],
+      ['power-plan.cancel', 'ada'],
       ['power-plan.make', 'ada'],
     ],
   );
-
-  on.simulation.powered = null;
-  await plan(120);
-  on.clock.advance(3600);
-  await eventually(async () => {
-    const { items } = (await on.client.get('/api/alerts?state=all')).body;
-    const [missed] = items.filter((one: { class: string }) => one.class === 'power.missed');
-    assert.match(missed?.text ?? '', /^ada had planned to reboot it at .*its time was 58 minutes ago/);
-  }, 60_000);
-  assert.deepEqual([on.simulation.powered, (await state()).plan], [null, null]);
+  // akd itself looks whether something is due.
+  await plan(120, 'power-off');
+  on.clock.advance(121);
+  await eventually(() => assert.equal(on.simulation.powered, 'off'), 60_000);
 });
 
-test('whoever asks before everything has started is told how it ended all the same', async (t) => {
+test('what is due is begun once, at its time; what was not done is an alert', async (t) => {
+  const { appliance, clock } = await bench(t);
+  const settings = new Settings(appliance.db);
+  const [done, missed] = [[] as string[], [] as string[]];
+  let [bootId, fails] = ['one', false];
+  const power = () =>
+    new Power({
+      ...{ settings, clock, runs: new Runs(settings, clock), hostName: () => 'metrics1' },
+      platform: {
+        uptimeSeconds: () => 60,
+        bootId: async () => bootId,
+        power: async (action: string) => {
+          done.push(action);
+          if (fails) throw fail('command_failed', '“systemctl reboot” failed: no such unit.');
+        },
+      },
+      audit: { record: () => {} } as never,
+      changes: { publish: () => {} },
+      storaged: { status: async () => Promise.reject(new Error('away')) },
+      missed: (plan, why) => missed.push(`${plan.action}: ${why}`),
+    });
+  const ada = { name: 'ada', address: 'local', way: 'page' } as const;
+  const plan = () => power().make({ action: 'reboot', at: iso(clock.now() + 120_000), reason: 'Memory' }, ada);
+  const planned = async () => (await power().state()).plan !== null;
+
+  plan();
+  clock.advance(119);
+  await power().due();
+  assert.deepEqual([done, await planned()], [[], true], 'not before its time');
+  clock.advance(1);
+  await power().due();
+  // akd is killed, or asks again, before the system has ended: it is not begun again.
+  await power().due();
+  assert.deepEqual([done, missed], [['reboot'], []]);
+  bootId = 'two';
+  await power().due();
+  assert.deepEqual([done, missed, await planned()], [['reboot'], [], false], 'done');
+
+  plan();
+  clock.advance(120);
+  await power().due();
+  clock.advance(601);
+  await power().due();
+  assert.deepEqual([done.length, missed.splice(0)], [2, ['reboot: the system has not ended since']]);
+
+  plan();
+  clock.advance(120 + 601);
+  await power().due();
+  assert.deepEqual(missed.splice(0), ['reboot: its time was 10 minutes ago when the appliance could look']);
+
+  fails = true;
+  plan();
+  clock.advance(120);
+  await power().due();
+  assert.deepEqual(missed.splice(0), ['reboot: “systemctl reboot” failed: no such unit']);
+  assert.deepEqual([done.length, await planned()], [3, false]);
+  await power().due();
+  assert.equal(done.length, 3);
+});
+
+test('what the store has read back, in words', async (t) => {
+  const { appliance, clock, simulation } = await bench(t);
+  const settings = new Settings(appliance.db);
+  const said = async (replayed: object) => {
+    const status = { startedAt: iso(clock.now()), replayed } as never;
+    const power = new Power({
+      ...{ settings, clock, platform: simulation, runs: new Runs(settings, clock), hostName: () => 'metrics1' },
+      ...{ audit: { record: () => {} } as never, changes: { publish: () => {} }, missed: () => {} },
+      storaged: { status: async () => status },
+    });
+    return (await power.state()).replayed?.sentence;
+  };
+  const clean = { samples: 19_926, seconds: 0.1, damagedBytes: 0, damagedEntries: 0 };
+  const read = '19,926 samples that were in no block yet were read back from the journal, in 0.1 seconds.';
+  assert.equal(await said({ ...clean, samples: 0 }), 'Nothing had to be read back from the journal.');
+  assert.equal(await said(clean), `${read} None is missing.`);
+  const lost = 'could not be read: that is lost, unless a snapshot has it.';
+  assert.equal(await said({ ...clean, damagedBytes: 512 }), `${read} Of the journal 512 bytes ${lost}`);
+  assert.equal(await said({ ...clean, damagedEntries: 1 }), `${read} Of the journal a part of 1 entry ${lost}`);
+});
+
+test('how it ended is known before all domains have started', async (t) => {
   const before = await bench(t, { start: true });
   await before.client.setUp();
   const again = await before.restart();

@@ -1,5 +1,5 @@
-// How the appliance ended before: akd writes down that it runs, and that it was told to end. What finds the former of an
-// earlier start of the system, and not the latter, was interrupted.
+// How the appliance ended before. akd writes down that it runs, and later that it was told to end. When the system starts and
+// the second is missing, the run before was interrupted.
 import type { Clock } from '../../base/clock.ts';
 import { type Settings, setting } from '../../state/settings.ts';
 import type { PowerAction } from './schema.ts';
@@ -51,7 +51,7 @@ export class Runs {
     this.#clock = clock;
   }
 
-  /** Called once at each start of akd. Returns how the run before ended, once: when the system was started since. */
+  /** Called once at each start of akd. Returns how the run before ended, or null when only akd was started again. */
   began(bootId: string): End | null {
     const before = this.#settings.get(runSetting);
     const run: Run = { bootId, aliveAt: this.#clock.now(), asked: null, endedAt: null };
@@ -60,7 +60,7 @@ export class Runs {
       return null;
     }
     const end = endOf(before);
-    // First what is told of it: one that is cut off between the two tells it again.
+    // In this order: a power cut between the two leaves the old run, which is found again at the next start.
     this.#settings.set(endSetting, end);
     this.#settings.set(runSetting, run);
     return end;

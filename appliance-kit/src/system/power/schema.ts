@@ -1,11 +1,14 @@
 // How the appliance runs: since when, how it ended before, and what is planned.
 import { closed, component, Line, nullable, type Static, Time, Type } from '../../base/schema/schema.ts';
 
-export const POWER_ACTIONS = ['reboot', 'power-off'] as const;
-export type PowerAction = (typeof POWER_ACTIONS)[number];
+const ACTIONS = ['reboot', 'power-off'] as const;
+export type PowerAction = (typeof ACTIONS)[number];
+
+/** As in "it was rebooted". */
+export const DONE: Readonly<Record<PowerAction, string>> = { reboot: 'rebooted', 'power-off': 'switched off' };
 
 const plan = {
-  action: Type.Enum([...POWER_ACTIONS]),
+  action: Type.Enum([...ACTIONS]),
   at: Type.String({
     pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z$',
     description: 'ISO 8601 time in UTC, by the clock of the appliance; a minute to a year from now',
@@ -22,10 +25,10 @@ export const PowerState = component('PowerState', {
   ended: Type.Object({
     how: Type.Enum(['first', 'ordered', 'interrupted'], {
       description:
-        'first: it has not ended before; ordered: it was shut down; interrupted: its power was cut, it was reset, or it crashed',
+        'first: no end before is known; ordered: it was shut down; interrupted: its power was cut, it was reset, or it crashed',
     }),
     at: nullable(Time),
-    action: nullable(Type.Enum([...POWER_ACTIONS], { description: 'asked for here; null: by another way' })),
+    action: nullable(Type.Enum([...ACTIONS], { description: 'asked for here; null: by another way' })),
     by: nullable(Type.String({ description: 'who asked for it' })),
   }),
   replayed: nullable(

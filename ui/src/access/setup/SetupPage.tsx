@@ -362,6 +362,11 @@ function DoneStep({ setup }: { setup: Setup }) {
   const { set } = useSetup();
   const finish = useMutation({ mutationFn: () => answerOf(client.POST('/api/setup/finish')), onSuccess: set });
   const navigate = useNavigate();
+  /** @param to where the frame goes once the set-up is finished */
+  const finishAndGo = (to: string) => {
+    navigate(`/setup?to=${encodeURIComponent(to)}`, { replace: true });
+    finish.mutate();
+  };
   // The store starts with the pool, and is told from where to take samples soon after: ask until it was.
   const { data: inputs } = useQuery({ ...inputsQuery, refetchInterval: 3_000 });
   const statsd = inputs?.find(({ name }) => name === 'statsd');
@@ -382,17 +387,10 @@ function DoneStep({ setup }: { setup: Setup }) {
       )}
       <ProblemAlert error={finish.error} />
       <div className="cistern-actions">
-        <Button
-          isLoading={finish.isPending}
-          onClick={() => {
-            // Where the frame goes once the set-up is finished.
-            navigate('/setup?to=%2Fanalytics%2Fexplore', { replace: true });
-            finish.mutate();
-          }}
-        >
+        <Button isLoading={finish.isPending} onClick={() => finishAndGo('/analytics/explore')}>
           Finish, and send a first sample
         </Button>
-        <Button variant="link" isDisabled={finish.isPending} onClick={() => finish.mutate()}>
+        <Button variant="link" isDisabled={finish.isPending} onClick={() => finishAndGo('/status')}>
           Finish
         </Button>
       </div>

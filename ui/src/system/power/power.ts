@@ -10,7 +10,7 @@ export type Action = Plan['action'];
 export const powerQuery = queryOptions({
   queryKey: ['power'],
   queryFn: ({ signal }) => answerOf(client.GET('/api/power', { signal })),
-  // What happens is told by an event; this is for how long it has run.
+  // A plan is reported by an event. How long it has run, and what the store says, are asked again.
   refetchInterval: 60_000,
 });
 
