@@ -76,6 +76,7 @@ import { faultsDomain } from './system/faults/index.ts';
 import { hardwareDomain } from './system/hardware/index.ts';
 import { logsDomain } from './system/logs/index.ts';
 import { machineDomain } from './system/machine/index.ts';
+import { networkDomain } from './system/network/index.ts';
 import { powerDomain } from './system/power/index.ts';
 import { servicesDomain } from './system/services/index.ts';
 import { settingsDomain } from './system/settings/index.ts';
@@ -131,6 +132,7 @@ export const domains = inOrder(
   applicationsDomain,
   certificateDomain,
   timeDomain,
+  networkDomain,
   versionDomain,
   bootEnvironmentsDomain,
   powerDomain,

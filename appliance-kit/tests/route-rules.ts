@@ -11,6 +11,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   'session-lifetime': 'one for all sessions',
   'second-factor-policy': 'one for all administrators',
   firewall: 'one for the appliance',
+  network: 'that of the machine',
   time: 'one clock',
   power: 'that of the machine',
   'power-plan': 'one at most',

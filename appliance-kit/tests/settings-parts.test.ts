@@ -30,9 +30,10 @@ const NO_SETTING: readonly (readonly [why: string, routes: string])[] = [
   [
     'it holds for a time, and ends by itself',
     `
-    setSshAccess createSilence updateSilence endSilence silenceAlertGroup silenceHosts tryFirewall cancelFirewall suspendStatistic resumeStatistic
+    setSshAccess createSilence updateSilence endSilence silenceAlertGroup silenceHosts tryFirewall cancelFirewall tryNetwork cancelNetwork suspendStatistic resumeStatistic
     suspendWorksheet resumeWorksheet`,
   ],
+  ['somebody has to confirm it at an address that then holds, which no file can', 'confirmNetwork'],
   ['how far set-up has come is no setting', 'setSetupStep finishSetup'],
   [
     'it is about what has happened',

@@ -46,6 +46,7 @@ type fakeHost struct {
 	did              []string
 	wall             fakeWall
 	clock            fakeClock
+	net              fakeNetwork
 }
 
 func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {

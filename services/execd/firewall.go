@@ -125,16 +125,7 @@ const ownEvery = 5 * time.Second
 
 // Watch loads the rules again when the machine's addresses have changed, or when they could not be loaded, until ctx ends.
 func (f *Firewall) Watch(ctx context.Context) {
-	ticker := time.NewTicker(ownEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			f.follow(ctx)
-		}
-	}
+	every(ctx, ownEvery, f.follow)
 }
 
 func (f *Firewall) follow(ctx context.Context) {
@@ -164,18 +155,6 @@ func checked(d firewall.Document) error {
 	return nil
 }
 
-// keep writes a file of the firewall's.
-func (f *Firewall) keep(path string, d firewall.Document) error {
-	text, err := json.MarshalIndent(d, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(f.dir, 0o700)
-	}
-	if err == nil {
-		err = replaceFile(path, append(text, '\n'), 0o600)
-	}
-	return err
-}
-
 // firewallTry has a document hold for some seconds; then what held before does again, unless firewall.confirm was called.
 func (s *Server) firewallTry(r *http.Request, a firewallTryArgument) (any, error) {
 	f := s.Firewall
@@ -191,7 +170,7 @@ func (s *Server) firewallTry(r *http.Request, a firewallTryArgument) (any, error
 		return nil, problem.New(http.StatusConflict, "conflict", "Another change of the firewall is being tried.", "Confirm it or take it back first.")
 	}
 	// Before anything is touched: whoever finds this file takes back.
-	if err := f.keep(f.triedFile(), a.Document); err != nil {
+	if err := writeJSON(f.triedFile(), a.Document); err != nil {
 		return nil, err
 	}
 	one := &tried{document: a.Document, token: rand.Text()}
@@ -246,7 +225,7 @@ func (s *Server) firewallConfirm(_ *http.Request, a firewallTokenArgument) (any,
 	if err := f.find(a.Token); err != nil {
 		return nil, err
 	}
-	if err := f.keep(f.keptFile(), f.tried.document); err != nil {
+	if err := writeJSON(f.keptFile(), f.tried.document); err != nil {
 		return nil, err
 	}
 	f.tried.timer.Stop()
@@ -283,7 +262,7 @@ func (s *Server) firewallSet(r *http.Request, a firewallSetArgument) (any, error
 	if !reflect.DeepEqual(before, after) {
 		return nil, problem.New(http.StatusConflict, "conflict", "Who may open the page is changed by a try only.", "Use firewall.try and firewall.confirm.")
 	}
-	if err := f.keep(f.keptFile(), a.Document); err != nil {
+	if err := writeJSON(f.keptFile(), a.Document); err != nil {
 		return nil, err
 	}
 	f.kept, f.origin = a.Document, originKept

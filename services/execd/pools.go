@@ -275,26 +275,3 @@ func (s *Server) rememberPool(name string, there bool) error {
 	}
 	return replaceFile(path, []byte(strings.Join(append(names, ""), "\n")), 0o644)
 }
-
-// replaceFile writes a file so that after a crash there is the old content or the new one, whole.
-func replaceFile(path string, content []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
-}

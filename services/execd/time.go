@@ -2,12 +2,10 @@ package execd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -103,19 +101,12 @@ func (s *Server) timeSet(r *http.Request, a timeSetArgument) (any, error) {
 	if path, message := document.Wrong(); path != "" {
 		return nil, host.Invalid("/document"+path, message)
 	}
-	text, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		return nil, err
-	}
 	k := s.Time
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	file := chrony.File(k.state)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return nil, err
-	}
 	before, unknown := os.ReadFile(file)
-	if err := replaceFile(file, append(text, '\n'), 0o600); err != nil {
+	if err := writeJSON(file, document); err != nil {
 		return nil, err
 	}
 	ctx := context.WithoutCancel(r.Context())

@@ -70,6 +70,7 @@ const seconds: Readonly<Record<string, number>> = {
   'vm/alerts': 205,
   'vm/install': 90,
   'vm/network': 155,
+  'vm/addresses': 150,
   'vm/wizard': 105,
   'vm/hardware': 130,
   'vm/image': 15,
@@ -81,7 +82,7 @@ const seconds: Readonly<Record<string, number>> = {
 };
 
 /** Those that wait for half of their time, for what the product does once a minute: two of them take a processor. */
-const waiting = new Set(['datasets', 'network']);
+const waiting = new Set(['addresses', 'datasets', 'network']);
 
 /** They boot the image, or read its files, and need no saved machine. */
 const fromTheImage = new Set([

@@ -118,6 +118,16 @@ test('a card without a cable, then with one, and no DHCP server, then an address
   await console.see(/10\.0\.2\.15[\s\S]*no network cable is connected/);
 });
 
+test('an address that is set by hand and does not come', async (t) => {
+  const set = {
+    'run/systemd/network/10-cistern-eth0.network': '[Network]\nDHCP=no\n\n[Address]\nAddress=192.0.2.7/24\n',
+  };
+  const console = new Console(t, { ...loopback, ...card('eth0', '1\n'), ...set });
+  const [text] = await console.see(/none: eth0 has not got the address that is set for it[\s\S]*is taken back/);
+  t.diagnostic(text);
+  assert.doesNotMatch(text, /DHCP/);
+});
+
 test('right after the start nothing is said to be missing', async (t) => {
   const console = new Console(t, { ...loopback, ...card('eth0', '') }, 6);
   await console.see(/Web page {5}waiting for the network\n/);

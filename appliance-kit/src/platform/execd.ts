@@ -5,12 +5,13 @@ import type { Peer } from '../peers/peer.ts';
 import type { CertificateVerbs } from './certificate.ts';
 import type { DatasetPlan, KeyChange, RollbackPlan, SnapshotPlan } from './datasets.ts';
 import type { FirewallDocument } from './firewall.ts';
+import type { NetworkVerbs } from './network-settings.ts';
 import type { PoolPlan, ServiceAction, SnmpAccess } from './platform.ts';
 import type { VdevPlan } from './pool.ts';
 import type { SshAccess } from './ssh.ts';
 import type { TimeVerbs } from './time.ts';
 
-interface Verbs extends CertificateVerbs, TimeVerbs {
+interface Verbs extends CertificateVerbs, NetworkVerbs, TimeVerbs {
   'pool.create': PoolPlan & { ashift: number };
   'pool.destroy': { name: string; confirm: string };
   'pool.export': { name: string };
@@ -148,6 +149,10 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'firewall.take-back': 3 * 60_000,
   'firewall.set': 3 * 60_000,
   'firewall.read': 60_000,
+  'network.read': 30_000,
+  'network.try': 60_000,
+  'network.confirm': 30_000,
+  'network.take-back': 2 * 60_000,
   'time.read': 40_000,
   'time.set': 5 * 60_000,
   power: 30_000,
@@ -197,6 +202,10 @@ const READING: ReadonlySet<keyof Verbs> = new Set<keyof Verbs>([
     'firewall.take-back',
     'firewall.set',
     'firewall.read',
+    'network.read',
+    'network.try',
+    'network.confirm',
+    'network.take-back',
     'time.read',
     'time.set',
   ] as const),

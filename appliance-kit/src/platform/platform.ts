@@ -9,6 +9,7 @@ import type { DatasetPlatform } from './datasets.ts';
 import type { FirewallPlatform } from './firewall.ts';
 import type { HardwarePlatform } from './hardware.ts';
 import type { MachinePlatform } from './machine.ts';
+import type { NetworkPlatform } from './network-settings.ts';
 import type { PoolProperties, PoolState, Scan, Vdev, VdevPlan } from './pool.ts';
 import type { PoolActions, VdevKind } from './poolActions.ts';
 import type { ReplicationPlatform } from './replication.ts';
@@ -130,6 +131,8 @@ export interface Platform {
   readonly hardware: HardwarePlatform;
   /** Who may reach it. */
   readonly firewall: FirewallPlatform;
+  /** Its addresses. */
+  readonly network: NetworkPlatform;
   /** Whom it asks for the time. */
   readonly time: TimePlatform;
   /** The certificate of the web page. */

@@ -21,6 +21,12 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "--load-firewall" {
 		os.Exit(loadFirewall(os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "--prepare-network" {
+		os.Exit(prepareNetwork(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "--check-network" {
+		os.Exit(checkNetwork(os.Stdin, os.Stdout))
+	}
 	if len(os.Args) > 1 && os.Args[1] == "--certificate" {
 		os.Exit(certificateVerb(os.Args[2:]))
 	}
@@ -56,9 +62,14 @@ func setup(ctx context.Context, p *daemon.Process, state, client string) error {
 		p.Log.Error("the firewall's rules cannot be loaded; it is tried again", "error", err)
 	}
 	p.Go(wall.Watch)
+	net := execd.NewNetwork(host, state, p.Log)
+	if err := net.Load(ctx); err != nil {
+		p.Log.Error("the network cannot be set; it is tried again", "error", err)
+	}
+	p.Go(net.Watch)
 	clock := execd.NewTime(host, state, p.Log)
 	p.Go(clock.Watch)
-	s := &execd.Server{State: state, Host: host, Firewall: wall, Time: clock, UIDs: uids, Ending: ctx.Done(), Failed: func(err error) { p.Log.Error("what goes on by itself did not succeed", "error", err) }}
+	s := &execd.Server{State: state, Host: host, Firewall: wall, Network: net, Time: clock, UIDs: uids, Ending: ctx.Done(), Failed: func(err error) { p.Log.Error("what goes on by itself did not succeed", "error", err) }}
 	// Not before it is ready: to start a service may take as long as the network.
 	go func() {
 		if err := s.Resume(ctx); err != nil {
@@ -83,6 +94,23 @@ func loadFirewall(arguments []string) int {
 	}
 	if err != nil {
 		logger.Error("the firewall's rules cannot be loaded; execd tries again", "error", err)
+		return 1
+	}
+	return 0
+}
+
+// prepareNetwork has the document that is kept hold when the system brings its network up, and ends: at boot.
+func prepareNetwork(arguments []string) int {
+	flags := flag.NewFlagSet("execd --prepare-network", flag.ExitOnError)
+	state := flags.String("state", "/var/lib/cistern", "the appliance's state `folder`")
+	_ = flags.Parse(arguments) // it ends the process when it fails
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	host, err := execd.NewHost()
+	if err == nil {
+		err = execd.NewNetwork(host, *state, logger).Prepare()
+	}
+	if err != nil {
+		logger.Error("the network cannot be prepared; every port asks for its addresses", "error", err)
 		return 1
 	}
 	return 0

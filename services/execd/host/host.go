@@ -25,6 +25,7 @@ type Enclosure struct {
 // Host is what differs between operating systems. An error of CheckDisk is a problem document that names the disk.
 type Host interface {
 	DatasetHost
+	NetworkHost
 	// CheckDisk makes sure that path is a whole disk of at least min bytes that nothing uses, and answers with the
 	// device behind it (the same for two names of one disk).
 	CheckDisk(path string, min int64) (device string, err error)

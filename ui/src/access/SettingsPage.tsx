@@ -4,6 +4,7 @@ import { useMayNot } from '../api/session.ts';
 import NoSuchPage from '../shells/NoSuchPage.tsx';
 import { PageShell } from '../shells/PageShell.tsx';
 import { PartTabs } from '../shells/PartTabs.tsx';
+import { Network } from '../system/network/Network.tsx';
 import { AuditLog } from './audit/AuditLog.tsx';
 import { Chain } from './audit/Chain.tsx';
 import { Forwarding } from './audit/Forwarding.tsx';
@@ -26,6 +27,7 @@ const tabs = [
   ['sessions', 'Sessions', '/settings/sessions'],
   ['tokens', 'API tokens', '/settings/tokens'],
   ['inputs', 'Inputs', '/settings/inputs'],
+  ['network', 'Network', '/settings/network'],
   ['firewall', 'Firewall', '/settings/firewall'],
   ['certificate', 'Certificate', '/settings/certificate'],
   ['ssh', 'SSH', '/settings/ssh'],
@@ -49,6 +51,11 @@ const parts = {
     content: <Tokens />,
   },
   inputs: { title: 'Inputs', sentence: 'By which ways samples come in, and from where.', content: <Inputs /> },
+  network: {
+    title: 'Network',
+    sentence: 'The addresses of this machine; a change holds only when it is confirmed.',
+    content: <Network />,
+  },
   firewall: {
     title: 'Firewall',
     sentence: 'Who may reach what from the network, and who was turned away.',

@@ -4676,6 +4676,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/network": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The addresses of the machine: what is set, what there is, what is being tried
+         * @description Needs: administrator.
+         */
+        get: operations["getNetwork"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/network/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the network, for two minutes unless it is confirmed at an address that then holds
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        post: operations["tryNetwork"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/network/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Keep the change of the network that is being tried, by its token
+         * @description No identity is needed.
+         */
+        post: operations["confirmNetwork"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/network/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back the change of the network that is being tried
+         * @description Needs: administrator.
+         */
+        post: operations["cancelNetwork"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/boot-environments": {
         parameters: {
             query?: never;
@@ -5936,7 +6016,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "applications" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "objectives" | "outputs" | "pools" | "power" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "applications" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "network" | "objectives" | "outputs" | "pools" | "power" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -7319,6 +7399,139 @@ export interface components {
             /** @description what it means; empty: as the sender says */
             description: string;
             limit: number | null;
+        };
+        Network: {
+            settings: components["schemas"]["NetworkSettings"];
+            /** @description how the machine is reached */
+            sentence: string;
+            /** @description what was set cannot be read any more: every port asks for its addresses */
+            unreadable: boolean;
+            /** @description that there are */
+            links: components["schemas"]["NetworkLink"][];
+            gateways: {
+                address: string;
+                interface: string;
+                answers: boolean | null;
+            }[];
+            /** @description that are asked now */
+            dns: string[];
+            search: string[];
+            trying: components["schemas"]["NetworkTryState"] | null;
+            ended: {
+                /** @description ISO 8601 time in UTC */
+                at: string;
+                why: string;
+            } | null;
+        };
+        NetworkInterface: {
+            /** @description of a port as the system calls it; of a bond or VLAN as it is to be called */
+            name: string;
+            /** @enum {unknown} */
+            kind: "port" | "bond" | "vlan";
+            /** @description of a port: its hardware address, by which it is found; else empty */
+            mac: string;
+            /** @description bytes that a packet may have, 1280 to 9216 */
+            mtu: number;
+            ipv4: {
+                /**
+                 * @description dhcp: a DHCP server gives it; static: only the addresses here
+                 * @enum {unknown}
+                 */
+                method: "off" | "dhcp" | "static";
+                /** @description as 192.0.2.10/24, with the length of the network */
+                addresses: string[];
+                /** @description the way to other networks; empty: none is set here */
+                gateway: string;
+            };
+            ipv6: {
+                /**
+                 * @description auto: by router advertisements, and DHCPv6 where they say so; static: only those here
+                 * @enum {unknown}
+                 */
+                method: "off" | "auto" | "static";
+                /** @description as 192.0.2.10/24, with the length of the network */
+                addresses: string[];
+                /** @description the way to other networks; empty: none is set here */
+                gateway: string;
+            };
+            /**
+             * @description of a bond: one port at a time, or LACP
+             * @enum {unknown}
+             */
+            mode: "" | "active-backup" | "802.3ad";
+            /** @description of a bond: names of ports */
+            members: string[];
+            /** @description of a bond by LACP: its partner is asked to speak every second, not every 30 */
+            fastLacp: boolean;
+            /** @description of a VLAN: the port or bond that it is on; else empty */
+            parent: string;
+            /** @description of a VLAN: its number; else 0 */
+            id: number;
+        };
+        NetworkLink: {
+            name: string;
+            /** @enum {unknown} */
+            kind: "port" | "bond" | "vlan";
+            /** @description of a port */
+            mac: string;
+            /** @enum {unknown} */
+            state: "up" | "down" | "wrong";
+            /** @description how it is */
+            sentence: string;
+            mtu: number;
+            addresses: string[];
+            /** @description that it is in; empty: none */
+            bond: string;
+        };
+        NetworkSettings: {
+            /** @description a port that is not named asks for its addresses */
+            interfaces: components["schemas"]["NetworkInterface"][];
+            /** @description ways to networks that the gateway does not lead to: as 198.51.100.0/24, and the address of a router */
+            routes: {
+                to: string;
+                via: string;
+            }[];
+            /** @description servers that are asked for names */
+            dns: string[];
+            /** @description domains that are appended to short names */
+            search: string[];
+            /** @description servers and domains that the network names are used as well */
+            dnsFromNetwork: boolean;
+        };
+        NetworkToken: {
+            token: string;
+        };
+        NetworkTryInput: {
+            /** @description a port that is not named asks for its addresses */
+            interfaces: components["schemas"]["NetworkInterface"][];
+            /** @description ways to networks that the gateway does not lead to: as 198.51.100.0/24, and the address of a router */
+            routes: {
+                to: string;
+                via: string;
+            }[];
+            /** @description servers that are asked for names */
+            dns: string[];
+            /** @description domains that are appended to short names */
+            search: string[];
+            /** @description servers and domains that the network names are used as well */
+            dnsFromNetwork: boolean;
+            /** @description until it is taken back unless it is confirmed; 120 */
+            seconds?: number;
+            /** @description that there is no way to other networks any more is meant */
+            isolated?: boolean;
+        };
+        NetworkTryState: {
+            settings: components["schemas"]["NetworkSettings"];
+            /** @description empty: before this start of the management plane */
+            by: string;
+            /** @description then it is taken back */
+            secondsLeft: number;
+            /** @description what of it is not there yet; empty: it all is */
+            missing: string;
+            /** @description who has it may confirm, also without signing in at another address */
+            token: string;
+            /** @description at which the page may be opened then */
+            addresses: string[];
         };
         NewAdministrator: {
             name: string;
@@ -26972,6 +27185,200 @@ export interface operations {
             };
             /** @description It has another ETag than If-Match names: `edit_conflict` */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getNetwork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Network"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tryNetwork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NetworkTryInput"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Network"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    confirmNetwork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NetworkToken"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelNetwork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Network"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -65,6 +65,7 @@ const LogsPage = lazy(() => import('../system/logs/LogsPage.tsx'));
 const RequestsPage = lazy(() => import('../system/logs/RequestsPage.tsx'));
 const HardwarePage = lazy(() => import('../system/hardware/HardwarePage.tsx'));
 const PowerPage = lazy(() => import('../system/power/PowerPage.tsx'));
+const ConfirmNetworkPage = lazy(() => import('../system/network/ConfirmPage.tsx'));
 const TimePage = lazy(() => import('../system/time/TimePage.tsx'));
 const MaintenancePage = lazy(() => import('./MaintenancePage.tsx'));
 const NoSuchPage = lazy(() => import('../shells/NoSuchPage.tsx'));
@@ -97,6 +98,13 @@ export function App() {
     return (
       <Suspense fallback={<PageLoading />}>
         <CallbackPage />
+      </Suspense>
+    );
+  }
+  if (location.pathname === '/confirm-network') {
+    return (
+      <Suspense fallback={<PageLoading />}>
+        <ConfirmNetworkPage />
       </Suspense>
     );
   }

@@ -56,6 +56,7 @@ const CHANGES: Readonly<Record<string, (target: string) => string>> = {
   'input.set': (what) => `changed the input ${what}`,
   'metric-meaning.delete': (what) => `took back what was said of the metric ${what}`,
   'metric-meaning.set': (what) => `said what the metric ${what} means`,
+  'network.confirm': () => 'changed the addresses of the machine',
   'objective.create': (what) => `added the objective ${what}`,
   'objective.delete': (what) => `removed the objective ${what}`,
   'objective.update': (what) => `changed the objective ${what}`,
@@ -148,6 +149,8 @@ export const NOT_CONFIGURATION = [
   ...[
     'firewall.take-back',
     'firewall.try',
+    'network.take-back',
+    'network.try',
     'hardware.controller.retry',
     'hardware.errors.clear',
     'host.',

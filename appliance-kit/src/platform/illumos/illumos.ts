@@ -11,6 +11,7 @@ import { execdFirewall } from '../execd-firewall.ts';
 import { execdSystems } from '../execd-systems.ts';
 import type { FirewallPlatform } from '../firewall.ts';
 import type { HardwarePlatform } from '../hardware.ts';
+import { type NetworkPlatform, networkBy } from '../network-settings.ts';
 import type {
   Platform,
   PlatformDisk,
@@ -57,6 +58,7 @@ export class Illumos implements Platform {
   readonly hardware: HardwarePlatform;
   readonly systems: SystemsPlatform;
   readonly time: TimePlatform;
+  readonly network: NetworkPlatform;
   readonly certificate: CertificatePlatform;
   readonly firewall: FirewallPlatform;
   /** docs/OMNIOS.md says how one gets in instead. */
@@ -75,6 +77,7 @@ export class Illumos implements Platform {
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
     this.time = timeBy((verb, body) => this.#execd.run(verb, body as never));
+    this.network = networkBy((verb, body) => this.#execd.run(verb, body as never));
     this.certificate = certificateBy((verb, body) => this.#execd.run(verb, body as never));
     this.firewall = execdFirewall(this.#execd, async () =>
       /^online/.test(await this.#command('svcs', ['-H', '-o', 'state', 'svc:/network/ssh:default']).catch(() => '')),

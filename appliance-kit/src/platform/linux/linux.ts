@@ -13,6 +13,7 @@ import { execdFirewall, listensForSsh } from '../execd-firewall.ts';
 import { execdSsh } from '../execd-ssh.ts';
 import { execdSystems } from '../execd-systems.ts';
 import type { FirewallPlatform } from '../firewall.ts';
+import { type NetworkPlatform, networkBy } from '../network-settings.ts';
 import type {
   Platform,
   PlatformDisk,
@@ -70,6 +71,7 @@ export class Linux implements Platform {
   readonly hardware: LinuxHardware;
   readonly systems: SystemsPlatform;
   readonly time: TimePlatform;
+  readonly network: NetworkPlatform;
   readonly certificate: CertificatePlatform;
   readonly firewall: FirewallPlatform;
   readonly ssh: SshPlatform;
@@ -94,6 +96,7 @@ export class Linux implements Platform {
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
     this.time = timeBy((verb, body) => this.#execd.run(verb, body as never));
+    this.network = networkBy((verb, body) => this.#execd.run(verb, body as never));
     this.certificate = certificateBy((verb, body) => this.#execd.run(verb, body as never));
     this.ssh = execdSsh(this.#execd);
     const tables = options.socketTables ?? ['/proc/net/tcp', '/proc/net/tcp6'];

@@ -1,10 +1,9 @@
 // The certificate of the simulated machine's web page is a real one: execd itself carries the verbs out, in a folder that belongs to
 // whoever runs akd, and tells the web server, if there is one.
-import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
-import { json } from 'node:stream/consumers';
-import { fail, problemOf } from '../../base/problems/problem.ts';
+import { fail } from '../../base/problems/problem.ts';
 import { type CertificatePlatform, type CertificateVerbs, certificateBy } from '../certificate.ts';
+import { askProgram } from './program.ts';
 
 export interface SimCertificateOptions {
   /** The execd program. */
@@ -27,15 +26,7 @@ export function simCertificate(
     const web = nginxPid !== undefined && existsSync(nginxPid) ? ['--nginx-pid', nginxPid] : [];
     const port = httpsPort === undefined ? [] : ['--https-port', String(httpsPort)];
     const flags = ['--certificate', '--folder', folder, '--host-name', hostName(), ...web, ...port];
-    const child = spawn(program(), [...flags, verb], { stdio: ['pipe', 'pipe', 'inherit'] });
-    const failed = new Promise<never>((_, reject) => {
-      child.on('error', (error) => reject(fail('service_unavailable', `execd cannot be started: ${error.message}`)));
-    });
-    child.stdin.on('error', () => {}); // it has ended, which is seen by its answer
-    child.stdin.end(JSON.stringify(body));
-    const answer = (await Promise.race([json(child.stdout), failed])) as { problem?: unknown };
-    if (typeof answer.problem === 'object') throw problemOf(answer.problem, 'execd');
-    return answer;
+    return askProgram(program(), [...flags, verb], body);
   };
   const run = async <V extends keyof CertificateVerbs>(verb: V, body: CertificateVerbs[V]) => {
     const state = (await carryOut('tls.state', {})) as { current: unknown };

@@ -28,6 +28,7 @@ import { noDatasets, type SimDatasetState } from './dataset-state.ts';
 import { SimDatasets } from './datasets.ts';
 import { noFirewall, SimFirewall, type SimFirewallState } from './firewall.ts';
 import { hardwareOf, type SimHardwareState, simHardware } from './hardware.ts';
+import { noNetwork, SimNetwork, type SimNetworkState } from './network.ts';
 import { newPool, type SimDisk, type SimPool } from './pool-state.ts';
 import { SimPools } from './pools.ts';
 import { SimReplication } from './replication.ts';
@@ -59,6 +60,7 @@ interface SimState {
   systems: PlatformSystem[];
   timeServers: SimTimeState;
   firewall: SimFirewallState;
+  network: SimNetworkState;
   ssh: SimSshState;
 }
 
@@ -108,6 +110,7 @@ function initial(now: number): SimState {
     hardware: hardwareOf(now),
     timeServers: noTime(),
     firewall: noFirewall(),
+    network: noNetwork(),
     ssh: noSsh(),
     systems: [
       {
@@ -139,6 +142,7 @@ export class Simulation implements Platform {
   readonly hardware: HardwarePlatform;
   readonly time: TimePlatform;
   readonly firewall: SimFirewall;
+  readonly network: SimNetwork;
   readonly ssh: SimSsh;
   readonly certificate: CertificatePlatform;
   readonly systems = {
@@ -204,6 +208,13 @@ export class Simulation implements Platform {
       state: () => this.#state.firewall,
       save: () => this.#save(),
       clock: options.clock,
+    });
+    this.network = new SimNetwork({
+      state: () => this.#state.network,
+      links: () => this.#state.links,
+      save: () => this.#save(),
+      clock: options.clock,
+      program: options.certificates?.program,
     });
     this.certificate = simCertificate(options.certificates, () => this.#state.hostName);
     this.ssh = new SimSsh({ state: () => this.#state.ssh, save: () => this.#save() });
@@ -331,7 +342,7 @@ export class Simulation implements Platform {
    * `time-servers {lying, running}` (those that say another time; whether chrony runs), `time {…}` (what of a TimeSource is otherwise; `answeredAt` stays as it is from then on), `link {name, …}` (what of a link is
    * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`, `hardware {…}` (what of SimHardwareState is otherwise),
    * `firewall-drop {address, protocol, port, packets}` (a sender that is turned away), `firewall-differs {rule}` (somebody has added it),
-   * `firewall-ssh {on}`, `live {medium}` (the device it was started from; null: it is installed), `system {name, …}` (what of an installed system is otherwise).
+   * `firewall-ssh {on}`, `network-duplicate {address}` (another machine has it), `live {medium}` (the device it was started from; null: it is installed), `system {name, …}` (what of an installed system is otherwise).
    */
   async simulate(what: string, args: Record<string, unknown>): Promise<void> {
     const now = this.#clock.now();
@@ -347,6 +358,9 @@ export class Simulation implements Platform {
         break;
       case 'firewall-differs':
         this.#state.firewall.differs = [`This rule was not made here: ${String(args.rule)}`];
+        break;
+      case 'network-duplicate':
+        this.#state.network.duplicates = [String(args.address)];
         break;
       case 'firewall-ssh':
         this.#state.firewall.ssh = args.on === true;

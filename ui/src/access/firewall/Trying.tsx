@@ -1,20 +1,11 @@
 // A change of the firewall that is being tried: how long it has left, and the two ways to end it.
 import { Alert, AlertActionLink } from '@patternfly/react-core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import { answerOf, client, type Schemas } from '../../api/client.ts';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { useSecondsLeft } from '../../words/secondsLeft.ts';
 import { firewallQuery } from './queries.ts';
-
-/** Counts down by this browser's own clock from what the appliance said last. */
-function useSecondsLeft(secondsLeft: number, readAt: number): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 250);
-    return () => clearInterval(timer);
-  }, []);
-  return Math.max(0, Math.ceil(secondsLeft - (Math.max(now, readAt) - readAt) / 1000));
-}
 
 export function Trying({ trying, readAt }: { trying: Schemas['FirewallTry']; readAt: number }) {
   const queries = useQueryClient();

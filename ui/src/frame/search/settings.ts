@@ -22,6 +22,7 @@ export const settings: readonly SettingRow[] = [
   row('second-factor-policy', 'Second factor of administrators', '/settings/sessions', 'access/factors/Policy'),
   row('tokens', 'API tokens', '/settings/tokens', 'access/tokens'),
   row('inputs', 'Inputs', '/settings/inputs', 'access/inputs/Inputs', 'access/inputs/InputCertificate'),
+  row('', 'Addresses, gateways, DNS, VLANs and bonds', '/settings/network', 'system/network'),
   row('firewall', 'From where services may be reached', '/settings/firewall', 'access/firewall'),
   row('', 'Certificate of the web page', '/settings/certificate', 'access/certificate'),
   row('ssh-keys', 'Keys for ssh', '/settings/ssh', 'access/ssh/Ssh'),
