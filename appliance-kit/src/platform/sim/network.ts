@@ -22,8 +22,10 @@ export interface SimNetworkState {
   ended: { at: string; why: string } | null;
   /** Addresses that another machine has. */
   duplicates: string[];
+  /** Of the gateways and of DHCP: nobody answers. */
+  silent: boolean;
 }
-export const noNetwork = (): SimNetworkState => ({ kept: null, ended: null, duplicates: [] });
+export const noNetwork = (): SimNetworkState => ({ kept: null, ended: null, duplicates: [], silent: false });
 
 const DEFAULT: NetworkDocument = {
   ...{ version: 1, interfaces: [], routes: [], dns: [], search: [], dnsFromNetwork: true },
@@ -52,6 +54,10 @@ export class SimNetwork implements NetworkPlatform {
     return this.#parts.state().kept ?? DEFAULT;
   }
 
+  #isTaken(address: string): boolean {
+    return this.#parts.state().duplicates.includes(address);
+  }
+
   #takeBack(why: string) {
     this.#tried = null;
     this.#parts.state().ended = { at: iso(this.#parts.clock.now()), why };
@@ -68,9 +74,9 @@ export class SimNetwork implements NetworkPlatform {
   #look() {
     const tried = this.#tried;
     if (tried === null) return;
-    const { clock, state } = this.#parts;
+    const { clock } = this.#parts;
     const given = this.#holds() === tried.document ? this.#now().links.flatMap(({ addresses }) => addresses) : [];
-    const taken = given.find(({ address }) => state().duplicates.includes(address));
+    const taken = given.find(({ duplicate }) => duplicate);
     if (taken !== undefined) this.#takeBack(`Another machine has the address ${taken.address} already.`);
     else if (tried.until <= clock.monotonic()) this.#takeBack('Nobody confirmed it in time.');
   }
@@ -97,7 +103,7 @@ export class SimNetwork implements NetworkPlatform {
     return {
       ...{ name: port?.name ?? one.name, kind: one.kind, mac: one.mac, carrier, mtu: one.mtu },
       ...{ bond: bond?.name ?? '', parent: one.parent, id: one.id, mode: one.mode },
-      addresses: carrier ? has.map((address) => ({ address, duplicate: false, trying: false })) : [],
+      addresses: carrier ? has.map((address) => ({ address, duplicate: this.#isTaken(address), trying: false })) : [],
     };
   }
 
@@ -128,7 +134,7 @@ export class SimNetwork implements NetworkPlatform {
     const given = named.length === 0 && dynamic !== undefined ? [{ address: GATEWAY, interface: dynamic.name }] : [];
     return {
       links: all,
-      gateways: [...named, ...given].map((one) => ({ ...one, answers: true })),
+      gateways: [...named, ...given].map((one) => ({ ...one, answers: !this.#parts.state().silent })),
       dns: [...document.dns, ...(document.dnsFromNetwork ? ['192.0.2.53'] : [])],
       search: [...document.search],
     };

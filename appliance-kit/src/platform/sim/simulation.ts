@@ -342,7 +342,7 @@ export class Simulation implements Platform {
    * `time-servers {lying, running}` (those that say another time; whether chrony runs), `time {…}` (what of a TimeSource is otherwise; `answeredAt` stays as it is from then on), `link {name, …}` (what of a link is
    * otherwise; one of a new name is added), `link-gone {name}`, `temperature {id, celsius}`, `hardware {…}` (what of SimHardwareState is otherwise),
    * `firewall-drop {address, protocol, port, packets}` (a sender that is turned away), `firewall-differs {rule}` (somebody has added it),
-   * `firewall-ssh {on}`, `network-duplicate {address}` (another machine has it), `live {medium}` (the device it was started from; null: it is installed), `system {name, …}` (what of an installed system is otherwise).
+   * `firewall-ssh {on}`, `network-duplicate {address}` (another machine has it), `gateway {silent}`, `live {medium}` (the device it was started from; null: it is installed), `system {name, …}` (what of an installed system is otherwise).
    */
   async simulate(what: string, args: Record<string, unknown>): Promise<void> {
     const now = this.#clock.now();
@@ -361,6 +361,9 @@ export class Simulation implements Platform {
         break;
       case 'network-duplicate':
         this.#state.network.duplicates = [String(args.address)];
+        break;
+      case 'gateway':
+        this.#state.network.silent = args.silent === true;
         break;
       case 'firewall-ssh':
         this.#state.firewall.ssh = args.on === true;

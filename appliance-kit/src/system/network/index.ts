@@ -1,16 +1,19 @@
 // The addresses of the machine, and trying others.
 import type { AuditDomain } from '../../access/audit/index.ts';
+import type { AlertsDomain } from '../../alerting/alerts/index.ts';
 import { ProblemError } from '../../base/problems/problem.ts';
 import { domain, type Kernel } from '../../domain/domain.ts';
+import { alertClasses } from './alerts.ts';
 import { endedSetting, Network } from './network.ts';
 import { routes } from './routes.ts';
 
 export const networkDomain = domain({
   name: 'system/network',
   routes,
+  alertClasses,
   topics: ['network'],
   settings: [endedSetting],
-  create: (parts: Kernel & AuditDomain) => {
+  create: (parts: Kernel & AuditDomain & AlertsDomain) => {
     const network = new Network(parts);
     return {
       handlers: {

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Bench, bench, Client } from '../../../tests/harness.ts';
 import { networkBy } from '../../platform/network-settings.ts';
+import { Settings } from '../../state/settings.ts';
+
+import { Network } from './network.ts';
 
 const off = { method: 'off', addresses: [], gateway: '' };
 const dhcp = { ...off, method: 'dhcp' };
@@ -149,6 +152,37 @@ test('a VLAN of a port, and a bond without a cable, in words', async (t) => {
   assert.deepEqual(addresses((await on.client.get('/api/network')).body), {
     ...{ eno1: ['192.0.2.10/24'], eno2: [], vlan7: ['198.51.100.7/24'] },
   });
+});
+
+test('why nobody is reached is an alert: no address, one that is taken, a silent gateway, nobody to ask for names', async (t) => {
+  const on = await machine(t);
+  const network = new Network({
+    ...on.appliance,
+    platform: on.simulation,
+    settings: new Settings(on.appliance.db),
+  } as never);
+  const active = async () => {
+    await network.look();
+    on.clock.advance(100);
+    await network.look();
+    return (await on.client.get('/api/alerts')).body.items
+      .filter(({ class: of }: { class: string }) => /^(address|gateway|dns)\./.test(of))
+      .map(({ title }: { title: string }) => title);
+  };
+  assert.deepEqual(await active(), []);
+  await on.simulation.simulate('link', { name: 'eno2', carrier: true });
+  assert.deepEqual(await active(), ['eno2 has no address']);
+  await on.simulation.simulate('link', { name: 'eno2', carrier: false });
+  await on.simulation.simulate('gateway', { silent: true });
+  assert.deepEqual(await active(), ['The gateway 192.0.2.1 does not answer']);
+  await on.simulation.simulate('gateway', { silent: false });
+  await on.simulation.simulate('network-duplicate', { address: '192.0.2.10/24' });
+  assert.deepEqual(await active(), ['Another machine has the address 192.0.2.10/24']);
+  await on.simulation.simulate('network-duplicate', { address: '' });
+  const { token } = (await on.client.post('/api/network/try', { ...settings(), dnsFromNetwork: false })).body.trying;
+  on.clock.advance(3);
+  assert.equal((await on.client.post('/api/network/confirm', { token })).status, 204);
+  assert.deepEqual(await active(), ['There is nobody to ask for names']);
 });
 
 test('execd is given the document with its version', async () => {

@@ -1,6 +1,7 @@
 // The machine's addresses: what is tried, kept and taken back, and how they are, in words. The document is execd's: it holds also while
 // akd is down.
 import type { Audit } from '../../access/audit/index.ts';
+import type { Conditions } from '../../alerting/alerts/index.ts';
 import { fail, ProblemError } from '../../base/problems/problem.ts';
 import { plural } from '../../base/words.ts';
 import { appliance, type Caller } from '../../http/gate/caller.ts';
@@ -13,6 +14,7 @@ import type {
   PlatformNetwork,
 } from '../../platform/network-settings.ts';
 import { type Settings, setting } from '../../state/settings.ts';
+import { addressDuplicate, addressMissing, dnsMissing, gatewaySilent } from './alerts.ts';
 import type { NetworkTryInput, Network as Shown } from './schema.ts';
 
 const TRY_SECONDS = 120;
@@ -25,6 +27,7 @@ export interface NetworkParts {
   readonly settings: Settings;
   readonly audit: Audit;
   readonly changes: Changes;
+  readonly conditions: Conditions;
 }
 
 const settingsOf = ({ interfaces, routes, dns, search, dnsFromNetwork }: NetworkDocument): Shown['settings'] => ({
@@ -38,23 +41,36 @@ const settingsOf = ({ interfaces, routes, dns, search, dnsFromNetwork }: Network
   ...{ dns: [...dns], search: [...search], dnsFromNetwork },
 });
 
+const settingOf = (link: NetworkLink, { interfaces }: NetworkDocument) =>
+  interfaces.find((one) => (link.kind === 'port' ? one.mac === link.mac : one.name === link.name));
+
+/** Why a link that should have an address has none; null: it has, or is to have none, or has no cable. */
+function unaddressed(link: NetworkLink, document: NetworkDocument): { asks: boolean } | null {
+  const set = settingOf(link, document);
+  const isAddressed = set === undefined || set.ipv4.method !== 'off' || set.ipv6.method !== 'off';
+  if (!link.carrier || link.bond !== '' || link.addresses.length > 0 || !isAddressed) return null;
+  return { asks: set === undefined || set.ipv4.method === 'dhcp' || set.ipv6.method === 'auto' };
+}
+
 function linkWords(link: NetworkLink, document: NetworkDocument): Pick<Shown['links'][number], 'state' | 'sentence'> {
-  const set = document.interfaces.find((one) => (one.kind === 'port' ? one.mac === link.mac : one.name === link.name));
-  const duplicate = link.addresses.find((one) => one.duplicate);
-  const addressed = set === undefined || set.ipv4.method !== 'off' || set.ipv6.method !== 'off';
   if (!link.carrier) {
     const what = link.kind === 'port' ? 'No cable, or nothing at its other end.' : 'Nothing under it has a cable.';
     return { state: 'down', sentence: what };
   }
+  const duplicate = link.addresses.find((one) => one.duplicate);
   if (duplicate !== undefined)
     return { state: 'wrong', sentence: `Another machine has the address ${duplicate.address} too.` };
   if (link.bond !== '') return { state: 'up', sentence: `A part of ${link.bond}.` };
-  if (link.addresses.length > 0) return { state: 'up', sentence: 'It has its addresses.' };
-  if (!addressed) return { state: 'up', sentence: 'It is to have no address.' };
-  const asks = set === undefined || set.ipv4.method === 'dhcp' || set.ipv6.method === 'auto';
+  const missing = unaddressed(link, document);
+  if (missing !== null) {
+    const why = missing.asks
+      ? 'No DHCP server and no router has given it an address.'
+      : 'It has not got its address: another machine may have it.';
+    return { state: 'wrong', sentence: why };
+  }
   return {
-    state: 'wrong',
-    sentence: asks ? 'No DHCP server and no router has given it an address.' : 'It has not got its address.',
+    state: 'up',
+    sentence: link.addresses.length > 0 ? 'It has its addresses.' : 'It is to have no address.',
   };
 }
 
@@ -148,9 +164,32 @@ export class Network {
     return this.#shown(await this.#read());
   }
 
-  /** What ended by itself is known within a minute, also while nobody looks. */
+  /** Called once a minute: what ended by itself is known also while nobody looks, and so is why nobody is reached. */
   async look(): Promise<void> {
-    await this.#read();
+    const { conditions } = this.#parts;
+    const { kept, tried, now } = await this.#read();
+    // What is being tried has its own page, and its end.
+    if (tried !== null) return;
+    conditions.report(
+      addressMissing,
+      now.links.flatMap((link) => {
+        const missing = unaddressed(link, kept);
+        return missing === null ? [] : [{ args: { link: link.name, ...missing } }];
+      }),
+    );
+    conditions.report(
+      addressDuplicate,
+      now.links.flatMap(({ name, addresses }) =>
+        addresses.filter((one) => one.duplicate).map(({ address }) => ({ args: { link: name, address } })),
+      ),
+    );
+    conditions.report(
+      gatewaySilent,
+      now.gateways
+        .filter(({ answers }) => answers === false)
+        .map((one) => ({ args: { gateway: one.address, link: one.interface } })),
+    );
+    conditions.report(dnsMissing, now.gateways.length > 0 && now.dns.length === 0 ? [{ args: {} }] : []);
   }
 
   async try({ seconds = TRY_SECONDS, isolated = false, ...wanted }: NetworkTryInput, caller: Caller): Promise<Shown> {

@@ -82,7 +82,7 @@ export function Network() {
       <ProblemAlert error={remove.error} />
       <ListTable<Row>
         label="Interfaces"
-        rows={rowsOf(data)}
+        rows={rowsOf({ ...data, settings: trying?.settings ?? settings })}
         keyOf={({ setting }) => setting.name}
         columns={[
           {
@@ -100,9 +100,9 @@ export function Network() {
               link === null ? (
                 'It is not there.'
               ) : (
-                <>
+                <span>
                   <ConditionIcon state={CONDITION[link.state]} /> {link.sentence}
-                </>
+                </span>
               ),
           },
           {
@@ -149,7 +149,7 @@ export function Network() {
             ],
             ['DNS servers', data.dns.join(', ') || 'none'],
             ['Search domains', data.search.join(', ') || 'none'],
-            ['Routes', routesText(settings).replaceAll('\n', '; ') || 'none'],
+            ['Routes', routesText(trying?.settings ?? settings).replaceAll('\n', '; ') || 'none'],
           ]}
         />
         <div>{action('Change', 'Change names and routes', () => setEditing('names'))}</div>

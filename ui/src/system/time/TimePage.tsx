@@ -31,9 +31,9 @@ const columns: readonly Column<TimeSource & { from: string }>[] = [
   {
     title: 'State',
     cell: (one) => (
-      <>
+      <span>
         <ConditionIcon state={conditionOf(one)} /> {one.sentence}
-      </>
+      </span>
     ),
   },
   {
