@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { setUp } from '../stack/api.ts';
 import type { Stack } from '../stack/stack.ts';
-import { lookAt, type Person, person, signInBy, withStack } from './browser.ts';
+import { exactly, lookAt, type Person, person, signInBy, withStack } from './browser.ts';
 
 let stack: Stack;
 let someone: Person;
@@ -77,4 +77,23 @@ test('a file is exported, changed and applied; a part is compared and restored',
   await history.getByText('by a restore').waitFor();
   const restored = await (await page.request.get(`${stack.url}/api/audit-retention`)).json();
   assert.equal(restored.days, 730);
+});
+
+test('host name and time zone are changed; what is no name is said at its field', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fsettings%2Fgeneral');
+  await signInBy(page);
+  const form = page.getByRole('form', { name: 'Name and time zone' });
+  await form.getByLabel(exactly('Host name')).fill('metrics 1');
+  expect(/status of 400/);
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.getByText('must be a host name').waitFor();
+  await lookAt(page, 'settings-general');
+  await form.getByLabel(exactly('Host name')).fill('metrics1');
+  await form.getByLabel('Time zone').selectOption('Europe/Berlin');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('It is called metrics1 from now on').waitFor();
+  await page.getByRole('banner').getByText('metrics1').waitFor();
+  const state = await page.request.get(`${stack.url}/api/setup`);
+  const { hostName, timeZone } = (await state.json()) as { hostName: string; timeZone: string };
+  assert.deepEqual([hostName, timeZone], ['metrics1', 'Europe/Berlin']);
 });

@@ -11,6 +11,7 @@ import { Forwarding } from './audit/Forwarding.tsx';
 import { Keeping } from './audit/Keeping.tsx';
 import { Certificate } from './certificate/Certificate.tsx';
 import { Firewall } from './firewall/Firewall.tsx';
+import { General } from './identity/General.tsx';
 import { Inputs } from './inputs/Inputs.tsx';
 import { Providers } from './providers/Providers.tsx';
 import { AllSessions } from './session/AllSessions.tsx';
@@ -22,6 +23,7 @@ import { Tokens } from './tokens/Tokens.tsx';
 import { Users } from './users/Users.tsx';
 
 const tabs = [
+  ['general', 'General', '/settings/general'],
   ['users', 'Users', '/settings/users'],
   ['providers', 'Identity providers', '/settings/providers'],
   ['sessions', 'Sessions', '/settings/sessions'],
@@ -38,6 +40,11 @@ const tabs = [
 ] as const;
 
 const parts = {
+  general: {
+    title: 'General',
+    sentence: 'How the appliance is called, and in which time zone it is.',
+    content: <General />,
+  },
   users: { title: 'Users', sentence: 'Who may sign in, and what each may do.', content: <Users /> },
   providers: {
     title: 'Identity providers',

@@ -92,6 +92,7 @@ export const places: readonly Place[] = [
     about: 'The state of the machine itself',
   },
   { title: 'Installed systems', path: '/maintenance/system', key: '', about: 'Which one starts next time' },
+  { title: 'General', path: '/settings/general', key: '', about: 'Host name and time zone' },
   { title: 'Identity providers', path: '/settings/providers', key: '', about: 'Where else people may sign in' },
   { title: 'Users', path: '/settings/users', key: '', about: 'Who may sign in' },
   { title: 'Sessions', path: '/settings/sessions', key: '', about: 'Who is signed in, and for how long' },

@@ -1,6 +1,6 @@
 // The wizard: one decision per screen. Where it stands is known by the appliance, so it can be left and resumed, also
 // from another browser.
-import { Button, Card, CardBody, CardTitle, Checkbox, ProgressStep, ProgressStepper } from '@patternfly/react-core';
+import { Button, Card, CardBody, CardTitle, ProgressStep, ProgressStepper } from '@patternfly/react-core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useLocation, useNavigate } from 'react-router';
@@ -16,14 +16,14 @@ import {
   poolsQuery,
   sessionQuery,
   setupQuery,
-  timeZonesQuery,
 } from '../../api/queries.ts';
-import { Field, TextField } from '../../forms/Field.tsx';
+import { TextField } from '../../forms/Field.tsx';
 import { FormShell } from '../../forms/FormShell.tsx';
 import { Connection } from '../../shells/Connection.tsx';
 import { PoolForm } from '../../storage/pools/PoolForm.tsx';
 import { LiveCharts } from '../../system/status/LiveCharts.tsx';
 import { ProblemAlert } from '../../words/ProblemAlert.tsx';
+import { IdentityForm } from '../identity/IdentityForm.tsx';
 import { ownWords } from '../inputs/Inputs.tsx';
 
 type Setup = Schemas['Setup'];
@@ -178,74 +178,8 @@ function AdministratorStep(props: {
 }
 
 function IdentityStep({ setup }: { setup: Setup }) {
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const [hostName, setHostName] = useState(setup.hostName);
-  const [timeZone, setTimeZone] = useState('');
-  const [endPasskeys, setEndPasskeys] = useState(false);
-  const { data: zones = [] } = useQuery(timeZonesQuery);
   const { set } = useSetup();
-  // This browser's zone is the likely one; the appliance's own where it does not know that.
-  const zone = timeZone || [own, setup.timeZone].find((name) => zones.length === 0 || zones.includes(name)) || 'UTC';
-  const save = useMutation({
-    mutationFn: () =>
-      answerOf(
-        client.POST('/api/setup/set-identity', {
-          body: { hostName: hostName.trim(), timeZone: zone, ...(endPasskeys && { endPasskeys }) },
-        }),
-      ),
-    onSuccess: set,
-  });
-  const problem = save.error ? asProblem(save.error) : null;
-  return (
-    <FormShell
-      submit="Continue"
-      onSubmit={() => save.mutate()}
-      busy={save.isPending}
-      error={save.error}
-      fields={['/hostName', '/timeZone']}
-      mayNot={hostName.trim() === '' ? 'Give it a name.' : null}
-    >
-      <TextField
-        label="Host name"
-        value={hostName}
-        onChange={setHostName}
-        help="It is in every alert, so that you know which appliance it is about."
-        error={fieldMessage(problem, '/hostName')}
-        autoComplete="off"
-        autoFocus
-        required
-      />
-      <Field
-        label="Time zone"
-        help={zone === own ? "As this browser's." : 'The one in which the appliance writes its logs and messages.'}
-        error={fieldMessage(problem, '/timeZone')}
-      >
-        {(id, described) => (
-          <select
-            id={id}
-            aria-describedby={described}
-            className="cistern-select"
-            value={zone}
-            onChange={(event) => setTimeZone(event.target.value)}
-          >
-            {[...new Set([zone, ...zones])].map((name) => (
-              <option key={name} value={name}>
-                {name.replaceAll('_', ' ')}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      {(endPasskeys || problem?.code === 'passkeys_end') && (
-        <Checkbox
-          id="end-passkeys"
-          label="Passkeys for the present name may stop working"
-          isChecked={endPasskeys}
-          onChange={(_, on) => setEndPasskeys(on)}
-        />
-      )}
-    </FormShell>
-  );
+  return <IdentityForm setup={setup} submit="Continue" isFirst onSaved={set} />;
 }
 
 function PoolStep() {

@@ -15,7 +15,7 @@ const row = (part: string, title: string, path: string, ...forms: string[]): Set
 });
 
 export const settings: readonly SettingRow[] = [
-  row('identity', 'Host name and time zone', '/settings/document'),
+  row('identity', 'Host name and time zone', '/settings/general', 'access/identity'),
   row('users', 'Users', '/settings/users', 'access/users'),
   row('providers', 'Identity providers', '/settings/providers', 'access/providers'),
   row('session-lifetime', 'How long sessions last', '/settings/sessions', 'access/session/AllSessions'),
