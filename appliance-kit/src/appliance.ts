@@ -84,6 +84,7 @@ import { simulationDomain } from './system/simulation/index.ts';
 import { snmpAgentDomain } from './system/snmp-agent/index.ts';
 import { statusDomain } from './system/status/index.ts';
 import { timeDomain } from './system/time/index.ts';
+import { tuningDomain } from './system/tuning/index.ts';
 import { versionDomain } from './system/version/index.ts';
 
 export const domains = inOrder(
@@ -133,6 +134,7 @@ export const domains = inOrder(
   certificateDomain,
   timeDomain,
   networkDomain,
+  tuningDomain,
   versionDomain,
   bootEnvironmentsDomain,
   powerDomain,

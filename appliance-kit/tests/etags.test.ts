@@ -302,6 +302,10 @@ const editables: readonly Editable[] = [
   },
   { operation: 'getSnmpAgent', path: '/api/snmp-agent', body: agent, other: { contact: 'ada' }, field: 'contact' },
   {
+    ...{ operation: 'getTuning', path: '/api/tuning', body: { values: {} } },
+    ...{ other: { values: { 'writes-per-disk': 4 } }, field: 'values' },
+  },
+  {
     ...{ operation: 'getTime', path: '/api/time', body: { servers: [], fromNetwork: true } },
     ...{ other: { fromNetwork: false }, field: 'fromNetwork' },
   },

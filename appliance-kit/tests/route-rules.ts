@@ -13,6 +13,7 @@ export const SINGULAR: Readonly<Record<string, string>> = {
   firewall: 'one for the appliance',
   network: 'that of the machine',
   time: 'one clock',
+  tuning: 'that of the operating system',
   power: 'that of the machine',
   'power-plan': 'one at most',
   status: 'how this appliance is',

@@ -169,6 +169,7 @@ const SETTINGS: Readonly<Record<string, Call>> = {
   ],
   hosts: ['put', '/api/hosts/kettle', { note: 'in the kitchen', ownLabels: { room: 'kitchen' } }],
   'host-views': ['post', '/api/host-views', { name: 'Kitchen', shared: true, address: '/analytics/hosts?label=room' }],
+  tuning: ['put', '/api/tuning', { values: { 'writes-per-disk': 4 } }],
   time: [
     'put',
     '/api/time',

@@ -47,6 +47,7 @@ type fakeHost struct {
 	wall             fakeWall
 	clock            fakeClock
 	net              fakeNetwork
+	tuned            fakeTunables
 }
 
 func (h *fakeHost) CheckDisk(path string, _ int64) (string, error) {

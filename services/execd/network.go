@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +39,8 @@ type Network struct {
 	ended  *networkEnd
 	// What is loaded is not known to be what should be.
 	unsure bool
+	// What the gateways answered last, by address and interface.
+	answers map[string]bool
 }
 
 type triedNetwork struct {
@@ -68,7 +69,7 @@ const (
 
 // NewNetwork reads what is kept.
 func NewNetwork(h host.Host, state string, log *slog.Logger) *Network {
-	n := &Network{host: h, dir: filepath.Join(state, "execd", "network"), log: log, delay: networkDelay, settle: networkSettle, look: networkLook}
+	n := &Network{host: h, dir: filepath.Join(state, "execd", "network"), log: log, answers: map[string]bool{}, delay: networkDelay, settle: networkSettle, look: networkLook}
 	n.kept, n.origin = n.readKept()
 	if n.origin == originBroken {
 		log.Error("the network's document cannot be read: every port asks for its addresses", "path", n.file("document.json"))
@@ -132,6 +133,29 @@ func (n *Network) note(why string) error {
 	return writeJSON(n.file("ended.json"), n.ended)
 }
 
+// read is how the network is, with what the gateways answered last where they are being asked; and has them asked again.
+func (n *Network) read(ctx context.Context) (network.State, error) {
+	now, err := n.host.ReadNetwork(ctx)
+	if err != nil {
+		return now, err
+	}
+	answers := map[string]bool{}
+	for i, one := range now.Gateways {
+		key := one.Address + " " + one.Interface
+		last, known := n.answers[key]
+		if one.Answers != nil {
+			last, known = *one.Answers, true
+		}
+		if known {
+			answers[key] = last
+			now.Gateways[i].Answers = &last
+		}
+	}
+	n.answers = answers
+	n.host.AskGateways(ctx, now)
+	return now, nil
+}
+
 func (n *Network) load(ctx context.Context, d network.Document) error {
 	err := n.host.LoadNetwork(ctx, d)
 	n.unsure = err != nil
@@ -146,6 +170,8 @@ func (n *Network) Watch(ctx context.Context) {
 func (n *Network) again(ctx context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	// The kernel forgets within seconds that a gateway has not answered.
+	_, _ = n.read(ctx)
 	if !n.unsure || n.tried != nil {
 		return
 	}
@@ -258,13 +284,12 @@ func (n *Network) watched(ctx context.Context, one *triedNetwork, settled bool) 
 	if n.tried != one {
 		return true
 	}
-	now, err := n.host.ReadNetwork(ctx)
+	now, err := n.read(ctx)
 	why := ""
 	switch {
 	case err != nil:
 		one.missing = "How the network is cannot be read: " + err.Error()
 	default:
-		n.host.AskGateways(ctx, now)
 		missing, certain := one.document.Missing(now)
 		one.missing = missing
 		if missing != "" && (certain || settled) {
@@ -359,12 +384,9 @@ func (s *Server) networkRead(r *http.Request, _ empty) (any, error) {
 	n := s.Network
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	now, err := n.host.ReadNetwork(r.Context())
+	now, err := n.read(r.Context())
 	if err != nil {
 		return nil, err
-	}
-	if slices.ContainsFunc(now.Gateways, func(g network.Gateway) bool { return g.Answers == nil || !*g.Answers }) {
-		n.host.AskGateways(r.Context(), now)
 	}
 	a := networkAnswer{Kept: n.kept, Origin: n.origin, Ended: n.ended, Now: now}
 	if n.tried != nil {

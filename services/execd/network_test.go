@@ -25,6 +25,9 @@ type fakeNetwork struct {
 	// Addresses that do not come, and one that another machine has.
 	withheld, duplicate string
 	loading             func()
+	// What the kernel says of the gateway; nil: it is being asked.
+	answers *bool
+	asked   int
 }
 
 const onlyPort = "52:54:00:00:00:01"
@@ -68,12 +71,16 @@ func (h *fakeHost) ReadNetwork(context.Context) (network.State, error) {
 	}
 	s.Links = append(s.Links, one)
 	if gateway != "" {
-		s.Gateways = append(s.Gateways, network.Gateway{Address: gateway, Interface: "enp1s0"})
+		s.Gateways = append(s.Gateways, network.Gateway{Address: gateway, Interface: "enp1s0", Answers: h.net.answers})
 	}
 	return s, nil
 }
 
-func (h *fakeHost) AskGateways(context.Context, network.State) {}
+func (h *fakeHost) AskGateways(context.Context, network.State) {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	h.net.asked++
+}
 
 // address is what the machine's port has.
 func (h *fakeHost) address() string {
@@ -282,5 +289,30 @@ func TestANetworkThatCannotBeSetIsTakenBack(t *testing.T) {
 	}
 	if again := startedNetwork(t, b); again.origin != originBroken {
 		t.Error(again.origin)
+	}
+}
+
+// The kernel says for some seconds only that a gateway does not answer, and then nothing, as of one that it has not asked for long.
+func TestWhatAGatewayAnsweredLastIsKnown(t *testing.T) {
+	b := start(t, "", "")
+	n := startedNetwork(t, b)
+	said := func() string {
+		_, _, text := b.answer("network.read", `{}`)
+		_, rest, _ := strings.Cut(text, `"interface":"enp1s0","answers":`)
+		word, _, _ := strings.Cut(rest, "}")
+		return word
+	}
+	for i, c := range []struct {
+		kernel *bool
+		want   string
+	}{{nil, "null"}, {new(false), "false"}, {nil, "false"}, {new(true), "true"}, {nil, "true"}} {
+		b.host.net.answers = c.kernel
+		n.again(context.Background())
+		if got := said(); got != c.want {
+			t.Errorf("%d: %s, not %s", i, got, c.want)
+		}
+	}
+	if b.host.net.asked < 10 {
+		t.Errorf("it was asked %d times", b.host.net.asked)
 	}
 }

@@ -32,6 +32,8 @@ type Server struct {
 	Firewall *Firewall
 	// Network keeps the machine's addresses.
 	Network *Network
+	// Tunables keeps how the operating system is tuned.
+	Tunables *Tunables
 	// Time keeps whom the machine asks for the time.
 	Time *Time
 	UIDs []int // user ids that may connect
@@ -67,12 +69,12 @@ var unlocked = []string{"power", "service.action", "setup.finish", "pool.importa
 	// They wait for each other, and for no pool.
 	"firewall.try", "firewall.confirm", "firewall.take-back", "firewall.set", "firewall.read",
 	"network.try", "network.confirm", "network.take-back", "network.read",
-	"time.read", "time.set",
+	"time.read", "time.set", "tunables.read", "tunables.set",
 	"tls.state", "tls.request", "tls.check", "tls.install", "tls.self-signed", "tls.restore"}
 
 // polled are the verbs that the management plane calls again and again by itself, to look at the machine. They change
 // nothing and name nobody, so they are left out of the audit trail, which they would fill.
-var polled = []string{"pool.remembered", "disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read", "enclosures.read", "firewall.read", "network.read", "time.read", "tls.state"}
+var polled = []string{"pool.remembered", "disks.list", "disk.smart", "faults.list", "hardware.inventory", "controller.read", "enclosures.read", "firewall.read", "network.read", "time.read", "tunables.read", "tls.state"}
 
 // lock keeps others from the argument's pool until the function that it returns is called. Whoever has gone while waiting
 // wants nothing done any more: that is an error.
@@ -197,6 +199,8 @@ var verbs = map[string]verb{
 	"network.confirm":    typed((*Server).networkConfirm),
 	"network.take-back":  typed((*Server).networkTakeBack),
 	"network.read":       typed((*Server).networkRead),
+	"tunables.read":      typed((*Server).tunablesRead),
+	"tunables.set":       typed((*Server).tunablesSet),
 	"time.read":          typed((*Server).timeRead),
 	"time.set":           typed((*Server).timeSet),
 	"ssh.configure":      typed((*Server).sshConfigure),

@@ -195,3 +195,22 @@ test('power: since when it runs; a reboot is planned, shown on every page, and c
     ['power.reboot admin', 'power-plan.cancel admin', 'power-plan.make admin'],
   );
 });
+
+test('the system is tuned, and all of it taken back', async (t) => {
+  const { page, expect } = await someone.visit(t, '/sign-in?to=%2Fmaintenance%2Ftuning');
+  await signInBy(page);
+  const form = page.getByRole('form', { name: 'Tuning' });
+  await form.getByText(/The system by itself: 7 GiB\. From 64 MiB to 7\.5 GiB\./).waitFor();
+  await form.getByLabel('Writes that a disk').fill('400');
+  expect(/status of 400/);
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.getByText('It is 1 to 100.').waitFor();
+  await lookAt(page, 'maintenance-tuning');
+  await form.getByLabel('Writes that a disk').fill('4');
+  await form.getByLabel('Most that ZFS keeps').fill('1,024');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.getByText(/Now 1 GiB\. The system by itself: 7 GiB/).waitFor();
+  await form.getByRole('button', { name: 'All as the system has it' }).click();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.getByText(/Now 7 GiB/).waitFor();
+});

@@ -193,6 +193,29 @@ test('the addresses of the machine', async (t) => {
     });
   }
 
+  const silent = 'a gateway that is not there is an alert, until it is another one';
+  if (wantsVariant(silent))
+    await step(silent, async () => {
+      const wrong = await attempt(there, [fixed(`${OTHER}/24`, '10.0.2.99')], 60);
+      await keep(there, wrong.trying?.token ?? '');
+      const active = async () =>
+        (await there.get<{ items: { title: string }[] }>('GET', '/api/alerts')).items.map(({ title }) => title);
+      await until(
+        'it is told',
+        400,
+        async () => (await active()).includes('The gateway 10.0.2.99 does not answer'),
+        5000,
+      );
+      const right = await attempt(there, [fixed(`${OTHER}/24`, GATEWAY)], 60);
+      await keep(there, right.trying?.token ?? '');
+      await until(
+        'it is over',
+        200,
+        async () => !(await active()).some((title) => title.startsWith('The gateway')),
+        5000,
+      );
+    });
+
   await step('as the network says again', async () => {
     const { trying } = await attempt(there, [], 60, { dns: [], dnsFromNetwork: true });
     await keep(api, trying?.token ?? '');

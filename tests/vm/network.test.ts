@@ -129,6 +129,49 @@ test('the clock and the network of the machine itself', async (t) => {
     assert.deepEqual(await starts('A'), ['next', 'no']);
   });
 
+  await step('the system is tuned, also after execd was killed; taken back it is as it was', async () => {
+    interface Tuning {
+      atStart: boolean;
+      tunables: { name: string; now: number | null; default: number | null; most: number }[];
+    }
+    const MIB = 1024 ** 2;
+    const read = async () => {
+      const now = await api.get<Tuning>('GET', '/api/tuning');
+      return Object.fromEntries(now.tunables.map((one) => [one.name, one]));
+    };
+    const system = () =>
+      machine.sh(
+        'cd /sys/module/zfs/parameters && cat zfs_txg_timeout zfs_vdev_async_write_max_active /proc/sys/net/core/rmem_max; ' +
+          'awk \'$1 == "c_max" { print $3 }\' /proc/spl/kstat/zfs/arcstats; cat /run/systemd/journald.conf.d/* 2>/dev/null | grep Use || echo none',
+      );
+    const before = await read();
+    t.diagnostic(JSON.stringify(before));
+    const first = await system();
+    assert.deepEqual(first.split('\n').slice(0, 3), ['5', '10', String(64 * MIB)]);
+    assert.equal(first.split('\n')[3], String(before['arc-maximum-bytes']?.now));
+    const values = {
+      ...{ 'arc-maximum-bytes': 256 * MIB, 'transaction-group-seconds': 3, 'writes-per-disk': 4 },
+      ...{ 'socket-buffer-bytes': 32 * MIB, 'log-bytes': 32 * MIB },
+    };
+    await api.get('PUT', '/api/tuning', { values });
+    const tuned = [
+      '3',
+      '4',
+      String(32 * MIB),
+      String(256 * MIB),
+      `SystemMaxUse=${32 * MIB}`,
+      `RuntimeMaxUse=${32 * MIB}`,
+    ];
+    assert.deepEqual((await system()).trim().split('\n'), tuned);
+    await machine.sh('systemctl kill -s KILL cistern-execd');
+    const after = await until('execd is back', 60, () => read().catch(() => null));
+    assert.deepEqual(after['arc-maximum-bytes']?.default, before['arc-maximum-bytes']?.default);
+    const refused = await api.ask('PUT', '/api/tuning', { values: { 'arc-maximum-bytes': 2 ** 50 } });
+    assert.equal(refused.status, 400, refused.text);
+    await api.get('PUT', '/api/tuning', { values: {} });
+    assert.equal(await system(), first);
+  });
+
   await step('the firewall: who is not let in is dropped and counted; what nobody confirms is taken back', async () => {
     interface Firewall {
       services: { name: string; ports: { port: number }[]; networks: string[]; senders: { address: string }[] }[];

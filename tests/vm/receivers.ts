@@ -8,7 +8,7 @@ import { type Signed, signed } from '../../appliance-kit/tests/certificates.ts';
 import { rsyslogd, type SyslogReceiver } from '../../appliance-kit/tests/rsyslogd.ts';
 import { type Mailbox, smtp } from '../../appliance-kit/tests/smtp.ts';
 import { type Receiver, snmptrapd } from '../../appliance-kit/tests/snmptrapd.ts';
-import { freePorts } from '../ports.ts';
+import { steadyPorts } from '../ports.ts';
 
 /** Where the guest finds this machine. */
 export const HOST = '10.0.2.2';
@@ -91,7 +91,7 @@ export class Receivers {
   }
 
   static async start(t: TestContext): Promise<Receivers> {
-    const receivers = new Receivers(t, await freePorts(names.length));
+    const receivers = new Receivers(t, await steadyPorts(names.length));
     t.after(() => receivers.#web?.close());
     await receivers.start();
     return receivers;

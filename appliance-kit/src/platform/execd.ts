@@ -10,8 +10,9 @@ import type { PoolPlan, ServiceAction, SnmpAccess } from './platform.ts';
 import type { VdevPlan } from './pool.ts';
 import type { SshAccess } from './ssh.ts';
 import type { TimeVerbs } from './time.ts';
+import type { TuningVerbs } from './tuning.ts';
 
-interface Verbs extends CertificateVerbs, NetworkVerbs, TimeVerbs {
+interface Verbs extends CertificateVerbs, NetworkVerbs, TimeVerbs, TuningVerbs {
   'pool.create': PoolPlan & { ashift: number };
   'pool.destroy': { name: string; confirm: string };
   'pool.export': { name: string };
@@ -153,6 +154,8 @@ const DEADLINES_MS: Record<keyof Verbs, number> = {
   'network.try': 60_000,
   'network.confirm': 30_000,
   'network.take-back': 2 * 60_000,
+  'tunables.read': 40_000,
+  'tunables.set': 2 * 60_000,
   'time.read': 40_000,
   'time.set': 5 * 60_000,
   power: 30_000,
@@ -208,6 +211,8 @@ const READING: ReadonlySet<keyof Verbs> = new Set<keyof Verbs>([
     'network.take-back',
     'time.read',
     'time.set',
+    'tunables.read',
+    'tunables.set',
   ] as const),
   ...(['dataset.sample', 'snapshot.diff', 'snapshot.list-files'] as const),
 ]);

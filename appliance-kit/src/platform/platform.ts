@@ -17,6 +17,7 @@ import type { Service } from './service.ts';
 import type { SshPlatform } from './ssh.ts';
 import type { SystemsPlatform } from './systems.ts';
 import type { TimePlatform } from './time.ts';
+import type { TuningPlatform } from './tuning.ts';
 
 /** A whole disk as the system sees it. Whether a pool owns it is found out by whoever joins it with the pools. */
 export interface PlatformDisk {
@@ -133,6 +134,8 @@ export interface Platform {
   readonly firewall: FirewallPlatform;
   /** Its addresses. */
   readonly network: NetworkPlatform;
+  /** How its operating system is tuned. */
+  readonly tuning: TuningPlatform;
   /** Whom it asks for the time. */
   readonly time: TimePlatform;
   /** The certificate of the web page. */

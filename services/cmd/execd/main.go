@@ -67,9 +67,11 @@ func setup(ctx context.Context, p *daemon.Process, state, client string) error {
 		p.Log.Error("the network cannot be set; it is tried again", "error", err)
 	}
 	p.Go(net.Watch)
+	tuned := execd.NewTunables(host, state, p.Log)
+	p.Go(tuned.Watch)
 	clock := execd.NewTime(host, state, p.Log)
 	p.Go(clock.Watch)
-	s := &execd.Server{State: state, Host: host, Firewall: wall, Network: net, Time: clock, UIDs: uids, Ending: ctx.Done(), Failed: func(err error) { p.Log.Error("what goes on by itself did not succeed", "error", err) }}
+	s := &execd.Server{State: state, Host: host, Firewall: wall, Network: net, Tunables: tuned, Time: clock, UIDs: uids, Ending: ctx.Done(), Failed: func(err error) { p.Log.Error("what goes on by itself did not succeed", "error", err) }}
 	// Not before it is ready: to start a service may take as long as the network.
 	go func() {
 		if err := s.Resume(ctx); err != nil {

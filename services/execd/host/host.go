@@ -26,6 +26,7 @@ type Enclosure struct {
 type Host interface {
 	DatasetHost
 	NetworkHost
+	TunableHost
 	// CheckDisk makes sure that path is a whole disk of at least min bytes that nothing uses, and answers with the
 	// device behind it (the same for two names of one disk).
 	CheckDisk(path string, min int64) (device string, err error)

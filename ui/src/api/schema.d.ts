@@ -4756,6 +4756,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tuning": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the operating system is tuned, and what it has by itself
+         * @description Needs: administrator.
+         */
+        get: operations["getTuning"];
+        /**
+         * Tune the operating system
+         * @description Needs: administrator. Of a session, a confirmation by password within the last five minutes.
+         */
+        put: operations["setTuning"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/boot-environments": {
         parameters: {
             query?: never;
@@ -6016,7 +6040,7 @@ export interface components {
         };
         Change: {
             /** @enum {unknown} */
-            topic: "alert-classes" | "alerts" | "analytics" | "applications" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "network" | "objectives" | "outputs" | "pools" | "power" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "users" | "worksheets";
+            topic: "alert-classes" | "alerts" | "analytics" | "applications" | "audit" | "bundles" | "certificate" | "crashes" | "datasets" | "destinations" | "disks" | "firewall" | "hardware" | "hosts" | "inputs" | "jobs" | "metric-meanings" | "metrics" | "network" | "objectives" | "outputs" | "pools" | "power" | "recording-rules" | "services" | "settings" | "setup" | "silences" | "ssh" | "status" | "thresholds" | "time" | "tuning" | "users" | "worksheets";
             id?: string;
         };
         ChangeKeyInput: {
@@ -9562,6 +9586,61 @@ export interface components {
         TrimInput: {
             /** @enum {unknown} */
             action: "start" | "suspend" | "cancel";
+        };
+        Tuning: {
+            /** @description what is not named is as the system has it */
+            values: {
+                /** @description what ZFS keeps in memory of what was read and written, at most */
+                "arc-maximum-bytes"?: number;
+                /** @description what of that it gives back to nobody */
+                "arc-minimum-bytes"?: number;
+                /** @description after so many seconds what was written goes to the disks, at the latest */
+                "transaction-group-seconds"?: number;
+                /** @description writes that a disk is given at the same time, at most */
+                "writes-per-disk"?: number;
+                /** @description what may wait at a socket until it is read, at most */
+                "socket-buffer-bytes"?: number;
+                /** @description what the log of the system takes, at most */
+                "log-bytes"?: number;
+            };
+            /** @description its version, for the If-Match of a change or a removal; always there in an answer */
+            etag?: string;
+            /** @description what was set cannot be read any more: everything is as the system has it */
+            unreadable: boolean;
+            /** @description what is set holds from the next start of the system on */
+            atStart: boolean;
+            /** @description those that this system has */
+            tunables: {
+                /** @enum {unknown} */
+                name: "arc-maximum-bytes" | "arc-minimum-bytes" | "transaction-group-seconds" | "writes-per-disk" | "socket-buffer-bytes" | "log-bytes";
+                /** @enum {unknown} */
+                unit: "bytes" | "seconds" | "count";
+                title: string;
+                /** @description what more of it does, and what less */
+                effect: string;
+                least: number;
+                /** @description on this machine */
+                most: number;
+                now: number | null;
+                default: number | null;
+            }[];
+        };
+        TuningSettings: {
+            /** @description what is not named is as the system has it */
+            values: {
+                /** @description what ZFS keeps in memory of what was read and written, at most */
+                "arc-maximum-bytes"?: number;
+                /** @description what of that it gives back to nobody */
+                "arc-minimum-bytes"?: number;
+                /** @description after so many seconds what was written goes to the disks, at the latest */
+                "transaction-group-seconds"?: number;
+                /** @description writes that a disk is given at the same time, at most */
+                "writes-per-disk"?: number;
+                /** @description what may wait at a socket until it is read, at most */
+                "socket-buffer-bytes"?: number;
+                /** @description what the log of the system takes, at most */
+                "log-bytes"?: number;
+            };
         };
         UsedPasskey: {
             /** @description of the passkey, as the browser gives it; base64url */
@@ -27379,6 +27458,129 @@ export interface operations {
             };
             /** @description Not allowed */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTuning: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tuning"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setTuning: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was loaded; when it is another by now, nothing is written. Left out: it is written anyway */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TuningSettings"];
+            };
+        };
+        responses: {
+            /** @description As asked */
+            200: {
+                headers: {
+                    /** @description Its version, over what can be edited. What changes by itself does not change it */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tuning"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has another ETag than If-Match names: `edit_conflict` */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

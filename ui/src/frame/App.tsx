@@ -66,6 +66,7 @@ const RequestsPage = lazy(() => import('../system/logs/RequestsPage.tsx'));
 const HardwarePage = lazy(() => import('../system/hardware/HardwarePage.tsx'));
 const PowerPage = lazy(() => import('../system/power/PowerPage.tsx'));
 const ConfirmNetworkPage = lazy(() => import('../system/network/ConfirmPage.tsx'));
+const TuningPage = lazy(() => import('../system/tuning/TuningPage.tsx'));
 const TimePage = lazy(() => import('../system/time/TimePage.tsx'));
 const MaintenancePage = lazy(() => import('./MaintenancePage.tsx'));
 const NoSuchPage = lazy(() => import('../shells/NoSuchPage.tsx'));
@@ -207,6 +208,7 @@ export function App() {
             <Route path="/maintenance/hardware" element={<HardwarePage />} />
             <Route path="/maintenance/time" element={<TimePage />} />
             <Route path="/maintenance/power" element={<PowerPage />} />
+            <Route path="/maintenance/tuning" element={<TuningPage />} />
             <Route path="/maintenance/*" element={<MaintenancePage />} />
             <Route path="*" element={<NoSuchPage />} />
           </Routes>

@@ -84,6 +84,13 @@ export const places: readonly Place[] = [
     key: '',
     about: 'Reboot, switch off, now or at a time; how it ended before',
   },
+  {
+    title: 'Tuning',
+    path: '/maintenance/tuning',
+    key: '',
+    about: 'Memory of ZFS, writes, sockets, the log',
+    role: 'administrator',
+  },
   { title: 'SNMP agent', path: '/maintenance/snmp', key: '', about: 'Who may poll this appliance, and its MIB' },
   {
     title: 'Clock, network and temperatures',
@@ -148,6 +155,7 @@ const manual: Readonly<Record<string, string>> = {
   '/maintenance/machine': 'system',
   '/maintenance/time': 'system',
   '/maintenance/power': 'system',
+  '/maintenance/tuning': 'system',
   '/maintenance/snmp': 'system',
   '/maintenance/system': 'system',
 };

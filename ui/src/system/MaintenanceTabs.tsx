@@ -6,6 +6,7 @@ const tabs = [
   ['hardware', 'Hardware', '/maintenance/hardware'],
   ['time', 'Time', '/maintenance/time'],
   ['power', 'Power', '/maintenance/power'],
+  ['tuning', 'Tuning', '/maintenance/tuning'],
 ] as const;
 
 export function MaintenanceTabs({ active }: { active: (typeof tabs)[number][0] }) {

@@ -114,6 +114,7 @@ const CHANGES: Readonly<Record<string, (target: string) => string>> = {
   'threshold.delete': (what) => `removed the rule ${what}`,
   'threshold.update': (what) => `changed the rule ${what}`,
   'time.set': () => 'changed whom the appliance asks for the time',
+  'tuning.set': () => 'changed how the operating system is tuned',
   'token.create': (what) => `made the API token ${what}`,
   'token.delete': (what) => `withdrew the API token ${what}`,
   'token.update': (what) => `changed the API token ${what}`,

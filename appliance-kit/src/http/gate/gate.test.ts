@@ -23,6 +23,8 @@ const OPEN = [
   'signInByPasskey',
   'startSignInRequest',
   'collectSignIn',
+  // By a token that is good once, at an address to which no session has come along.
+  'confirmNetwork',
   'signOut',
   'listTimeZones',
   'authorize',

@@ -26,6 +26,7 @@ import type { PoolActions } from '../poolActions.ts';
 import type { Service } from '../service.ts';
 import type { SystemsPlatform } from '../systems.ts';
 import { type TimePlatform, timeBy } from '../time.ts';
+import { type TuningPlatform, tuningBy } from '../tuning.ts';
 import type { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
@@ -58,6 +59,7 @@ export class Illumos implements Platform {
   readonly hardware: HardwarePlatform;
   readonly systems: SystemsPlatform;
   readonly time: TimePlatform;
+  readonly tuning: TuningPlatform;
   readonly network: NetworkPlatform;
   readonly certificate: CertificatePlatform;
   readonly firewall: FirewallPlatform;
@@ -76,6 +78,7 @@ export class Illumos implements Platform {
     this.#etc = options.etc ?? '/etc';
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
+    this.tuning = tuningBy((verb, body) => this.#execd.run(verb, body as never));
     this.time = timeBy((verb, body) => this.#execd.run(verb, body as never));
     this.network = networkBy((verb, body) => this.#execd.run(verb, body as never));
     this.certificate = certificateBy((verb, body) => this.#execd.run(verb, body as never));

@@ -30,6 +30,7 @@ import type { Service } from '../service.ts';
 import type { SshPlatform } from '../ssh.ts';
 import type { SystemsPlatform } from '../systems.ts';
 import { type TimePlatform, timeBy } from '../time.ts';
+import { type TuningPlatform, tuningBy } from '../tuning.ts';
 import { ZfsDatasets } from '../zfs/datasets.ts';
 import { zfsPoolActions } from '../zfs/poolActions.ts';
 import { ZfsReplication } from '../zfs/replication.ts';
@@ -71,6 +72,7 @@ export class Linux implements Platform {
   readonly hardware: LinuxHardware;
   readonly systems: SystemsPlatform;
   readonly time: TimePlatform;
+  readonly tuning: TuningPlatform;
   readonly network: NetworkPlatform;
   readonly certificate: CertificatePlatform;
   readonly firewall: FirewallPlatform;
@@ -95,6 +97,7 @@ export class Linux implements Platform {
     this.#liveFile = options.liveFile ?? LIVE_FILE;
     this.poolActions = zfsPoolActions(this.#execd, this.systemPool);
     this.systems = execdSystems(this.#execd);
+    this.tuning = tuningBy((verb, body) => this.#execd.run(verb, body as never));
     this.time = timeBy((verb, body) => this.#execd.run(verb, body as never));
     this.network = networkBy((verb, body) => this.#execd.run(verb, body as never));
     this.certificate = certificateBy((verb, body) => this.#execd.run(verb, body as never));

@@ -23,6 +23,7 @@ import type { Service } from '../service.ts';
 import { serviceFacts } from '../service-facts.ts';
 import type { PlatformSystem } from '../systems.ts';
 import type { TimePlatform } from '../time.ts';
+import type { TuningPlatform } from '../tuning.ts';
 import { type SimCertificateOptions, simCertificate } from './certificate.ts';
 import { noDatasets, type SimDatasetState } from './dataset-state.ts';
 import { SimDatasets } from './datasets.ts';
@@ -34,6 +35,7 @@ import { SimPools } from './pools.ts';
 import { SimReplication } from './replication.ts';
 import { noSsh, SimSsh, type SimSshState } from './ssh.ts';
 import { noTime, type SimTimeState, simTime } from './time.ts';
+import { noTuning, type SimTuningState, simTuning } from './tuning.ts';
 
 const GIB = 2 ** 30;
 interface SimService {
@@ -59,6 +61,7 @@ interface SimState {
   hardware: SimHardwareState;
   systems: PlatformSystem[];
   timeServers: SimTimeState;
+  tuning: SimTuningState;
   firewall: SimFirewallState;
   network: SimNetworkState;
   ssh: SimSshState;
@@ -109,6 +112,7 @@ function initial(now: number): SimState {
     ],
     hardware: hardwareOf(now),
     timeServers: noTime(),
+    tuning: noTuning(),
     firewall: noFirewall(),
     network: noNetwork(),
     ssh: noSsh(),
@@ -141,6 +145,7 @@ export class Simulation implements Platform {
   };
   readonly hardware: HardwarePlatform;
   readonly time: TimePlatform;
+  readonly tuning: TuningPlatform;
   readonly firewall: SimFirewall;
   readonly network: SimNetwork;
   readonly ssh: SimSsh;
@@ -202,6 +207,10 @@ export class Simulation implements Platform {
     });
     this.time = simTime(
       () => this.#state.timeServers,
+      () => this.#save(),
+    );
+    this.tuning = simTuning(
+      () => this.#state.tuning,
       () => this.#save(),
     );
     this.firewall = new SimFirewall({

@@ -170,12 +170,9 @@ func linkOf(link netlink.Link, names map[int]string) (network.Link, bool) {
 // iffLowerUp is IFF_LOWER_UP (linux/if.h): there is a signal.
 const iffLowerUp = 1 << 16
 
-// States of a neighbour (linux/neighbour.h).
+// States of a neighbour (linux/neighbour.h). In the others it was there once, or is being asked.
 const (
 	nudReachable = 0x02
-	nudStale     = 0x04
-	nudDelay     = 0x08
-	nudProbe     = 0x10
 	nudFailed    = 0x20
 	nudPermanent = 0x80
 	ntfUse       = 0x01
@@ -214,7 +211,7 @@ func gateways(names map[int]string) ([]network.Gateway, error) {
 
 func answers(state int) *bool {
 	switch {
-	case state&(nudReachable|nudStale|nudDelay|nudProbe|nudPermanent) != 0:
+	case state&(nudReachable|nudPermanent) != 0:
 		return new(true)
 	case state&nudFailed != 0:
 		return new(false)

@@ -34,7 +34,7 @@ type Link struct {
 type Gateway struct {
 	Address   string `json:"address"`
 	Interface string `json:"interface"`
-	// Answers: whether it has said of late that it is there; nil: nobody knows yet.
+	// Answers: whether it has just said that it is there; nil: it is being asked, or was long ago.
 	Answers *bool `json:"answers"`
 }
 

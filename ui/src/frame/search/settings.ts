@@ -67,6 +67,7 @@ export const settings: readonly SettingRow[] = [
   row('replications', 'Replications', '/storage/replication', 'storage/replication/ReplicationFormPage'),
   row('replication-senders', 'Who may replicate to here', '/storage/replication', 'storage/replication/Senders'),
   row('time', 'Whom the appliance asks for the time', '/maintenance/time', 'system/time'),
+  row('tuning', 'How the operating system is tuned', '/maintenance/tuning', 'system/tuning'),
   row('', 'Reboot or switch off at a time', '/maintenance/power', 'system/power'),
   row('snmp-agent', 'Who may poll by SNMP', '/maintenance/snmp', 'system/snmp-agent', 'forms/SnmpFields'),
   row('', 'Support bundle', '/maintenance', 'support/bundles'),
