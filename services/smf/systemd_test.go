@@ -157,7 +157,7 @@ var highest = map[string]struct {
 	exposure float64
 	why      string
 }{
-	"cistern-execd.service":   {4.4, "it changes pools, disks and mounts as root, and asks the web page of this machine"},
+	"cistern-execd.service":   {4.6, "it changes pools, disks, mounts and parameters of the kernel as root, and asks the web page of this machine"},
 	"cistern-tracerd.service": {4.4, "it loads programs into the kernel"},
 	"cistern-sshd.service":    {4.9, "it becomes the account of whoever signs in"},
 	// Each of these runs for a moment. A mount that is made in a view of its own is seen by nobody else.

@@ -141,7 +141,7 @@ test('a snapshot is taken and held, and the dataset goes back to it without losi
   await page.getByRole('radio', { name: /Lose it/ }).check();
   await page.getByRole('button', { name: 'Roll back' }).hover();
   await page
-    .locator('[role=tooltip]')
+    .locator('[role=tooltip]:visible')
     .getByText(/is newer\. It has 1 hold\./)
     .waitFor();
   await page.getByRole('radio', { name: /Keep it as a dataset of its own/ }).check();

@@ -57,7 +57,7 @@ test('an address is tried; it is kept where it leads to, or taken back', async (
   );
   // The pointer is where a button was that says now why it cannot be pressed.
   await page.mouse.move(0, 0);
-  await page.locator('[role=tooltip]').waitFor({ state: 'detached' });
+  await page.getByRole('tooltip').waitFor({ state: 'detached' });
   await lookAt(page, 'settings-network-trying');
   await page.getByRole('button', { name: 'Take back' }).click();
   await page.getByText('Somebody took it back.').waitFor();

@@ -27,7 +27,7 @@ const at = (path: string) => `/sign-in?to=${encodeURIComponent(path)}`;
 /** Away from what was explained: a bubble that is in the way of the pictures, and stands outside of the page. */
 async function away(page: Page): Promise<void> {
   await page.mouse.move(0, 0);
-  await page.locator('[role=tooltip]').waitFor({ state: 'detached' });
+  await page.getByRole('tooltip').waitFor({ state: 'detached' });
 }
 async function menu(page: Page, disk: string, item: string): Promise<void> {
   await page.getByRole('button', { name: `What to do with ${disk}`, exact: true }).click();
@@ -75,7 +75,7 @@ test('a disk that was pulled is replaced by one that is plugged in while the pag
     .fill('used');
   await dialog(page).getByRole('button', { name: 'Erase the disk' }).hover();
   await page
-    .locator('[role=tooltip]')
+    .locator('[role=tooltip]:visible')
     .getByText(/first\.$/)
     .waitFor();
   await dialog(page)
