@@ -218,11 +218,16 @@ test('the addresses of the machine', async (t) => {
       );
     });
 
-  await step('as the network says again', async () => {
+  let isBack = false;
+  const asBefore = async () => {
     const { trying } = await attempt(there, [], 60, { dns: [], dnsFromNetwork: true });
     await keep(api, trying?.token ?? '');
     assert.deepEqual((await network()).settings.interfaces, []);
     await machine.waitForSsh(60);
     assert.deepEqual(await files(), []);
-  });
+    isBack = true;
+  };
+  await step('as the network says again', asBefore);
+  // Also when one step was chosen: whoever looks at the machine afterwards comes by the address that DHCP gives.
+  if (!isBack) await asBefore();
 });
