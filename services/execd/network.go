@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"time"
 
@@ -86,21 +87,25 @@ func NewNetwork(h host.Host, state string, log *slog.Logger) *Network {
 func (n *Network) file(name string) string { return filepath.Join(n.dir, name) }
 
 func (n *Network) readKept() (network.Document, string) {
-	text, err := os.ReadFile(n.file("document.json"))
+	d, err := readNetwork(n.file("document.json"))
 	if errors.Is(err, os.ErrNotExist) {
 		return network.Default(), originDefault
 	}
+	if path, _ := d.Wrong(); err != nil || path != "" {
+		return network.Default(), originBroken
+	}
+	return d, originKept
+}
+
+func readNetwork(path string) (network.Document, error) {
 	var d network.Document
+	text, err := os.ReadFile(path)
 	if err == nil {
 		read := json.NewDecoder(bytes.NewReader(text))
 		read.DisallowUnknownFields()
 		err = read.Decode(&d)
 	}
-	d = d.Normal()
-	if path, _ := d.Wrong(); err != nil || path != "" {
-		return network.Default(), originBroken
-	}
-	return d, originKept
+	return d.Normal(), err
 }
 
 // Prepare has the kept document hold when the system brings its network up.
@@ -116,12 +121,16 @@ func (n *Network) Load(ctx context.Context) error {
 	if err := n.load(ctx, n.kept); err != nil {
 		return err
 	}
-	err := os.Remove(n.file("tried.json"))
+	tried, err := readNetwork(n.file("tried.json"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
+	if err := os.Remove(n.file("tried.json")); err != nil {
 		return err
+	}
+	// It was confirmed, and what was killed had not removed the file yet.
+	if err == nil && reflect.DeepEqual(tried, n.kept) {
+		return nil
 	}
 	return n.note("The appliance was started again before anybody had confirmed it.")
 }
@@ -177,6 +186,11 @@ func (n *Network) again(ctx context.Context) {
 	}
 	if err := n.load(ctx, n.kept); err != nil {
 		n.log.Error("the network cannot be set; it is tried again", "error", err)
+		return
+	}
+	// Why it was taken back is noted already.
+	if err := os.Remove(n.file("tried.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		n.log.Error("a change of the network that was taken back cannot be forgotten", "error", err)
 	}
 }
 

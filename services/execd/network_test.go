@@ -169,6 +169,18 @@ func TestAnAddressIsTriedAndKept(t *testing.T) {
 	if n.tried != nil {
 		t.Error("it is tried for ever")
 	}
+	// Killed between keeping it and removing the candidate: nothing was taken back.
+	kept, err := os.ReadFile(filepath.Join(b.state, "execd/network/document.json"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(b.state, "execd/network/tried.json"), kept, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	startedNetwork(t, b)
+	if said := b.network(t, "network.read", `{}`); said.Ended != nil || b.host.address() != "10.0.2.77/24" {
+		t.Errorf("%+v", said.Ended)
+	}
 }
 
 func TestATriedAddressIsTakenBack(t *testing.T) {
@@ -280,6 +292,9 @@ func TestANetworkThatCannotBeSetIsTakenBack(t *testing.T) {
 	b.host.net.fails = nil
 	b.host.net.mu.Unlock()
 	n.again(context.Background())
+	if _, err := os.Stat(filepath.Join(b.state, "execd/network/tried.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the candidate is still there", err)
+	}
 	if b.host.address() != "10.0.2.15/24" || n.tried != nil || n.unsure {
 		t.Error("it does not hold as before")
 	}

@@ -7527,18 +7527,18 @@ export interface components {
         };
         NetworkTryInput: {
             /** @description a port that is not named asks for its addresses */
-            interfaces: components["schemas"]["NetworkInterface"][];
+            interfaces?: components["schemas"]["NetworkInterface"][];
             /** @description ways to networks that the gateway does not lead to: as 198.51.100.0/24, and the address of a router */
-            routes: {
+            routes?: {
                 to: string;
                 via: string;
             }[];
             /** @description servers that are asked for names */
-            dns: string[];
+            dns?: string[];
             /** @description domains that are appended to short names */
-            search: string[];
+            search?: string[];
             /** @description servers and domains that the network names are used as well */
-            dnsFromNetwork: boolean;
+            dnsFromNetwork?: boolean;
             /** @description until it is taken back unless it is confirmed; 120 */
             seconds?: number;
             /** @description that there is no way to other networks any more is meant */

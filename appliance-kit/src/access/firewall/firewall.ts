@@ -6,6 +6,7 @@ import type { Door } from '../../analytics/inputs/index.ts';
 import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { fail } from '../../base/problems/problem.ts';
+import { turns } from '../../base/turns.ts';
 import { appliance, type Caller } from '../../http/gate/caller.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { FirewallDocument, FirewallPlatform, FirewallState } from '../../platform/firewall.ts';
@@ -61,18 +62,11 @@ export class Firewall {
   readonly #execd: FirewallPlatform;
   #tried: { readonly token: string; readonly by: string } | null = null;
   #differs: { readonly at: number; readonly since: number; readonly what: readonly string[] } | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = turns();
 
   constructor(parts: FirewallParts) {
     this.#parts = parts;
     this.#execd = parts.platform.firewall;
-  }
-
-  /** One after the other: what is read is what is changed. */
-  #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(run);
-    this.#turn = turn.catch(() => {});
-    return turn;
   }
 
   async #read(): Promise<FirewallState> {

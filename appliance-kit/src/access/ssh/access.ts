@@ -1,9 +1,11 @@
 // Whether ssh is on. The setting is kept here; execd is given who may come in by it (`ssh.configure`), and again whenever that is
 // no longer the same: a key, a user, a second factor that is due, the machine's own networks, the end.
+
 import { type Clock, iso } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { logFailure } from '../../base/problems/log-failure.ts';
 import { asProblem, fail } from '../../base/problems/problem.ts';
+import { turns } from '../../base/turns.ts';
 import { appliance, type Caller } from '../../http/gate/caller.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
 import type { FirewallPlatform } from '../../platform/firewall.ts';
@@ -47,17 +49,10 @@ export class Access {
   #problem: string | null = null;
   /** What execd was given last, and whether it took it. */
   #given: string | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = turns();
 
   constructor(parts: AccessParts) {
     this.#parts = parts;
-  }
-
-  /** One after the other: what is given last is what was set last. */
-  #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(run);
-    this.#turn = turn.catch(() => {});
-    return turn;
   }
 
   #kept(): stored.KeptAccess {

@@ -1,5 +1,5 @@
-// The addresses of the simulated machine: what may be tried is decided by execd's own program; what is tried is there two seconds
-// later, and taken back when its time is over or another machine has its address, as execd does.
+// The addresses of the simulated machine. execd's own program decides what may be tried. A change holds after two seconds. It is taken
+// back when its time is over, or when another machine has the address: as execd does it.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { iso } from '../../base/clock.ts';

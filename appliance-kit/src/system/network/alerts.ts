@@ -22,7 +22,7 @@ export const addressMissing = alertClass<AddressMissingArgs>({
   response: ({ asks }) => (asks ? 'It goes on asking.' : 'It goes on trying to have it.'),
   action: ({ asks }) =>
     asks
-      ? 'See whether there is a DHCP server in this network (VLAN), and whether it has free addresses. Or set an address under Settings → Network.'
+      ? 'See whether there is a DHCP server in this network (VLAN), and whether it has free addresses. Or set an address under Settings → Network; or, if it is to have none, that.'
       : 'See whether another machine has the address, and set another one under Settings → Network.',
   page,
   labels: ({ link }) => ({ link }),

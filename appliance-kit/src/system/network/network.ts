@@ -1,8 +1,8 @@
-// The machine's addresses: what is tried, kept and taken back, and how they are, in words. The document is execd's: it holds also while
-// akd is down.
+// The machine's addresses, in words, and changing them. execd keeps the document: it holds also while akd is down.
 import type { Audit } from '../../access/audit/index.ts';
 import type { Conditions } from '../../alerting/alerts/index.ts';
 import { fail, ProblemError } from '../../base/problems/problem.ts';
+import { turns } from '../../base/turns.ts';
 import { plural } from '../../base/words.ts';
 import { appliance, type Caller } from '../../http/gate/caller.ts';
 import type { Changes } from '../../http/live-updates/changes.ts';
@@ -111,7 +111,9 @@ function asAsked(error: unknown): unknown {
 
 export class Network {
   readonly #parts: NetworkParts;
+  /** Who tries something: execd does not know. */
   #by = '';
+  readonly #inTurn = turns();
 
   constructor(parts: NetworkParts) {
     this.#parts = parts;
@@ -160,12 +162,16 @@ export class Network {
     };
   }
 
-  async get(): Promise<Shown> {
-    return this.#shown(await this.#read());
+  get(): Promise<Shown> {
+    return this.#inTurn(async () => this.#shown(await this.#read()));
   }
 
   /** Called once a minute: what ended by itself is known also while nobody looks, and so is why nobody is reached. */
-  async look(): Promise<void> {
+  look(): Promise<void> {
+    return this.#inTurn(() => this.#look());
+  }
+
+  async #look(): Promise<void> {
     const { conditions } = this.#parts;
     const { kept, tried, now } = await this.#read();
     // What is being tried has its own page, and its end.
@@ -192,10 +198,22 @@ export class Network {
     conditions.report(dnsMissing, now.gateways.length > 0 && now.dns.length === 0 ? [{ args: {} }] : []);
   }
 
-  async try({ seconds = TRY_SECONDS, isolated = false, ...wanted }: NetworkTryInput, caller: Caller): Promise<Shown> {
+  try(input: NetworkTryInput, caller: Caller): Promise<Shown> {
+    return this.#inTurn(() => this.#try(input, caller));
+  }
+
+  confirm(token: string, caller: Caller): Promise<undefined> {
+    return this.#inTurn(() => this.#confirm(token, caller));
+  }
+
+  cancel(caller: Caller): Promise<Shown> {
+    return this.#inTurn(() => this.#cancel(caller));
+  }
+
+  async #try({ seconds = TRY_SECONDS, isolated = false, ...wanted }: NetworkTryInput, caller: Caller): Promise<Shown> {
     const { platform, audit, changes } = this.#parts;
     const before = await this.#read();
-    const document: NetworkDocument = { version: 1, ...wanted };
+    const document: NetworkDocument = { ...before.kept, ...wanted };
     await platform.network.try({ document, seconds, isolated }).catch((error: unknown) => {
       throw asAsked(error);
     });
@@ -212,7 +230,7 @@ export class Network {
     return this.#shown(state);
   }
 
-  async confirm(token: string, caller: Caller): Promise<undefined> {
+  async #confirm(token: string, caller: Caller): Promise<undefined> {
     const { platform, audit, changes } = this.#parts;
     const before = await this.#read();
     await platform.network.confirm(token);
@@ -228,7 +246,7 @@ export class Network {
     changes.publish('network');
   }
 
-  async cancel(caller: Caller): Promise<Shown> {
+  async #cancel(caller: Caller): Promise<Shown> {
     const { platform, settings, audit, changes } = this.#parts;
     const before = await this.#read();
     if (before.tried === null) {

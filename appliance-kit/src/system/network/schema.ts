@@ -47,6 +47,15 @@ const settings = {
 
 const Settings = component('NetworkSettings', settings);
 
+/** What is left out of a change stays as it is set. */
+const asItIs = {
+  interfaces: Type.Optional(settings.interfaces),
+  routes: Type.Optional(settings.routes),
+  dns: Type.Optional(settings.dns),
+  search: Type.Optional(settings.search),
+  dnsFromNetwork: Type.Optional(settings.dnsFromNetwork),
+};
+
 const Link = component('NetworkLink', {
   name: Type.String(),
   kind: Type.Enum(['port', 'bond', 'vlan']),
@@ -89,7 +98,7 @@ export const Network = component('Network', {
 export type Network = Static<typeof Network>;
 
 export const NetworkTryInput = component('NetworkTryInput', {
-  ...settings,
+  ...asItIs,
   seconds: Type.Optional(
     Type.Integer({ minimum: 60, maximum: 600, description: 'until it is taken back unless it is confirmed; 120' }),
   ),

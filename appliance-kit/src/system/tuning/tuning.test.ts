@@ -5,7 +5,7 @@ import { tuningBy } from '../../platform/tuning.ts';
 
 const MIB = 1024 ** 2;
 
-test('the system is tuned, in words, and taken back; what it does not take is said at its place', async (t) => {
+test('the system is tuned, and put back; a wrong value is refused at its field', async (t) => {
   const on = await bench(t);
   await on.client.setUp();
   const first = (await on.client.get('/api/tuning')).body;

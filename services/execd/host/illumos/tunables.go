@@ -82,10 +82,7 @@ func (i *Host) LoadTunables(_ context.Context, values, _ map[string]int64) error
 		next := filepath.Join(filepath.Dir(file), ".cistern.new")
 		err = errors.Join(os.WriteFile(next, []byte(text.String()), 0o644), os.Rename(next, file))
 	}
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 // ReadTunables implements Host: of the kernel's variables only the ARC's limits are counted anywhere.
