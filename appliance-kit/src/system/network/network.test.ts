@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Bench, bench, Client } from '../../../tests/harness.ts';
+import { type Bench, bench, Client, PASSWORD } from '../../../tests/harness.ts';
 import { networkBy } from '../../platform/network-settings.ts';
 import { Settings } from '../../state/settings.ts';
 
@@ -106,6 +106,9 @@ test('a change that nobody confirms is taken back, and so is an address that ano
   );
   assert.deepEqual([(await last()).action, (await last()).user], ['network.take-back', 'ada']);
   assert.equal((await on.client.post('/api/network/cancel')).status, 409);
+  on.clock.advance(86_401);
+  await on.client.post('/api/session', { user: 'ada', password: PASSWORD });
+  assert.equal((await on.client.get('/api/network')).body.ended, null);
 });
 
 test('what would cut the machine off is refused at its place', async (t) => {

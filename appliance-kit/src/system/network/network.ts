@@ -1,6 +1,7 @@
 // The machine's addresses, in words, and changing them. execd keeps the document: it holds also while akd is down.
 import type { Audit } from '../../access/audit/index.ts';
 import type { Conditions } from '../../alerting/alerts/index.ts';
+import type { Clock } from '../../base/clock.ts';
 import { fail, ProblemError } from '../../base/problems/problem.ts';
 import { turns } from '../../base/turns.ts';
 import { plural } from '../../base/words.ts';
@@ -18,6 +19,8 @@ import { addressDuplicate, addressMissing, dnsMissing, gatewaySilent } from './a
 import type { NetworkTryInput, Network as Shown } from './schema.ts';
 
 const TRY_SECONDS = 120;
+/** How long the page says that a change was taken back. */
+const SHOWN_FOR_MS = 86_400_000;
 
 /** When the last try ended whose end is in the audit log. */
 export const endedSetting = setting<string>('network.ended');
@@ -25,6 +28,7 @@ export const endedSetting = setting<string>('network.ended');
 export interface NetworkParts {
   readonly platform: { readonly network: NetworkPlatform };
   readonly settings: Settings;
+  readonly clock: Clock;
   readonly audit: Audit;
   readonly changes: Changes;
   readonly conditions: Conditions;
@@ -136,6 +140,7 @@ export class Network {
   }
 
   #shown({ kept, origin, tried, ended, now }: PlatformNetwork): Shown {
+    const { clock } = this.#parts;
     const holds = tried?.document ?? kept;
     return {
       settings: settingsOf(kept),
@@ -158,7 +163,7 @@ export class Network {
               ...{ missing: tried.missing, token: tried.token },
               addresses: openAt(tried.document, now),
             },
-      ended: ended === null ? null : { ...ended },
+      ended: ended === null || clock.now() - Date.parse(ended.at) > SHOWN_FOR_MS ? null : { ...ended },
     };
   }
 

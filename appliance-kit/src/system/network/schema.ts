@@ -92,7 +92,7 @@ export const Network = component('Network', {
     }),
   ),
   ended: nullable(
-    Type.Object({ at: Time, why: Type.String() }, { description: 'how the last try ended that nobody confirmed' }),
+    Type.Object({ at: Time, why: Type.String() }, { description: 'why a change was taken back within the last day' }),
   ),
 });
 export type Network = Static<typeof Network>;
